@@ -4,7 +4,7 @@
 import { SluiceError } from "../../base/errors.js";
 import { LinkedList } from "../../base/linked-list.js";
 import type { Limit } from "../../limits/limits.js";
-import { isLeasable } from "../leased/leasable.js";
+import { isLeasable } from "../leased/leases/leasable.js";
 import type { Counter } from "../store.js";
 import { LocalCounter } from "./local-counter.js";
 

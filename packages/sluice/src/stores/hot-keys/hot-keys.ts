@@ -15,12 +15,12 @@ import {
 } from "../../base/shapes/code-options.js";
 import { ForwardingStore } from "../forwarding-store.js";
 import { guardedFor } from "../guarded.js";
-import { isLeasable } from "../leased/leasable.js";
 import type { LeasedOptions } from "../leased/lease-options.js";
-import type { LeasedStats } from "../leased/lease-returns.js";
-import { KEY_CHARS_MAX } from "../leased/lease-table.js";
 import { LeasedStore } from "../leased/leased.js";
-import { MillisecondClock } from "../leased/millisecond-clock.js";
+import { isLeasable } from "../leased/leases/leasable.js";
+import type { LeasedStats } from "../leased/leases/lease-returns.js";
+import { KEY_CHARS_MAX } from "../leased/leases/lease-table.js";
+import { MillisecondClock } from "../leased/leases/millisecond-clock.js";
 import type {
   Charge,
   ChargeReceipt,

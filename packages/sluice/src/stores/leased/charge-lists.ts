@@ -6,12 +6,12 @@ import type { Verdict } from "../../base/decision.js";
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
 import { mergeEqual } from "../charges.js";
 import type { Charge, ChargeReceipt, DecideOptions, Outcome, Settling, Store } from "../store.js";
-import type { KeyLeases } from "./key-leases.js";
-import { restoreBrief, type Taken } from "./lease.js";
-import type { Ask } from "./lease-requests.js";
-import type { LeaseRow } from "./lease-table.js";
 import { toVerdict } from "./lease-verdicts.js";
-import type { Leases } from "./leases.js";
+import type { KeyLeases } from "./leases/key-leases.js";
+import { restoreBrief, type Taken } from "./leases/lease.js";
+import type { Ask } from "./leases/lease-requests.js";
+import type { LeaseRow } from "./leases/lease-table.js";
+import type { Leases } from "./leases/leases.js";
 
 /** A refusal is looked at again so often if own units were on their way while it was made. */
 export const RETRIES_MAX = 3;

@@ -2,8 +2,8 @@
 
 import type { Verdict } from "../../base/decision.js";
 import type { Outcome } from "../store.js";
-import type { KeyLeases } from "./key-leases.js";
-import type { LeaseRow } from "./lease-table.js";
+import type { KeyLeases } from "./leases/key-leases.js";
+import type { LeaseRow } from "./leases/lease-table.js";
 
 /** An admission from a lease. The rest of the lease is a lower bound of what remains. */
 export function toVerdict(

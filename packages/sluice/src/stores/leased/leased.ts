@@ -20,13 +20,13 @@ import type {
   Store,
 } from "../store.js";
 import { LeasedLists, RETRIES_MAX } from "./charge-lists.js";
-import type { KeyLeases } from "./key-leases.js";
 import { type LeasedOptions, toLeasedSettings } from "./lease-options.js";
-import { type Ask, laterBy } from "./lease-requests.js";
-import type { LeasedStats } from "./lease-returns.js";
-import { keepStrict } from "./lease-table.js";
 import { toOutcome, toVerdict, withOwn } from "./lease-verdicts.js";
-import { Leases } from "./leases.js";
+import type { KeyLeases } from "./leases/key-leases.js";
+import { type Ask, laterBy } from "./leases/lease-requests.js";
+import type { LeasedStats } from "./leases/lease-returns.js";
+import { keepStrict } from "./leases/lease-table.js";
+import { Leases } from "./leases/leases.js";
 
 /** A store in front of another one that takes budget ahead. Made by {@link leased}. */
 export class LeasedStore extends ForwardingStore {

@@ -2,7 +2,7 @@
 // not made yet, or spent. Units that are out come back to their lease whenever they do, also after it
 // was let go, until its receipt is presented: a receipt is presented once, for all units together.
 
-import type { ChargeReceipt } from "../store.js";
+import type { ChargeReceipt } from "../../store.js";
 
 /** Budget that was debited in one piece, and may be spent until it expires. */
 export interface Lease {

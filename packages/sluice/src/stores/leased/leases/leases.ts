@@ -1,13 +1,13 @@
 // Everything that one process has leased: the leases of all keys, how they begin, and how what they
 // hold goes home, when it lies idle, when an operator needs it there, and at the end.
 
-import { type CancelTimer, type Clock, startTimer } from "../../base/clock.js";
-import type { Verdict } from "../../base/decision.js";
-import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
-import type { Charge, Counter, Store } from "../store.js";
+import { type CancelTimer, type Clock, startTimer } from "../../../base/clock.js";
+import type { Verdict } from "../../../base/decision.js";
+import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
+import type { Charge, Counter, Store } from "../../store.js";
+import type { LeasedSettings } from "../lease-options.js";
 import { fairUnits, KeyLeases } from "./key-leases.js";
 import type { Lease } from "./lease.js";
-import type { LeasedSettings } from "./lease-options.js";
 import { type Ask, LeaseRequests } from "./lease-requests.js";
 import { type LeasedStats, type LeasedTally, Returns } from "./lease-returns.js";
 import { dropAll, keepStrict, type LeaseRow, LeaseTable } from "./lease-table.js";

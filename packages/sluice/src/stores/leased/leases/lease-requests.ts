@@ -1,13 +1,13 @@
 // What a leased store asks of the inner one besides strict decisions: the next lease of a key, in the
 // background and one at a time, and the units that a decision lacks. Failures leave a key strict.
 
-import type { Verdict } from "../../base/decision.js";
-import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
-import type { ChargeReceipt, Outcome, Store } from "../store.js";
+import type { Verdict } from "../../../base/decision.js";
+import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import type { ChargeReceipt, Outcome, Store } from "../../store.js";
+import type { LeasedSettings } from "../lease-options.js";
 import type { KeyLeases } from "./key-leases.js";
 import { endsForGood, lifeOf } from "./leasable.js";
 import { isAlive, type Lease, newLease, restoreLent, spendLent, type Taken } from "./lease.js";
-import type { LeasedSettings } from "./lease-options.js";
 import type { LeasedTally, Returns } from "./lease-returns.js";
 import type { LeaseRow } from "./lease-table.js";
 

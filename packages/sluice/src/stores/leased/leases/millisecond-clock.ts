@@ -2,7 +2,7 @@
 // decision, and the limiter has just read its own: while that one shows the same time, the last
 // reading stands.
 
-import type { Clock } from "../../base/clock.js";
+import type { Clock } from "../../../base/clock.js";
 
 /** A time that a caller passes again and again holds a reading for at most this many decisions. */
 const USES_MAX = 256;

@@ -2,12 +2,12 @@
 // debited, so it has to end where a later unit would count differently: with its window, or, for a
 // log, while its entries still count for everything that may be spent out of them.
 
-import { WINDOW_MS_MAX } from "../../algorithms/numbers.js";
-import type { Verdict } from "../../base/decision.js";
-import { SluiceError } from "../../base/errors.js";
-import { isShaper, type Limit, slidingWindowLog } from "../../limits/limits.js";
-import type { Counter } from "../store.js";
-import type { LeasedSettings } from "./lease-options.js";
+import { WINDOW_MS_MAX } from "../../../algorithms/numbers.js";
+import type { Verdict } from "../../../base/decision.js";
+import { SluiceError } from "../../../base/errors.js";
+import { isShaper, type Limit, slidingWindowLog } from "../../../limits/limits.js";
+import type { Counter } from "../../store.js";
+import type { LeasedSettings } from "../lease-options.js";
 
 /** A counter as the inner store is asked for it, and the longest life of its leases. */
 export interface Leasable {

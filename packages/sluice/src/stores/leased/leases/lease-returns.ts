@@ -2,8 +2,8 @@
 // counted and forgotten, since what it would have brought comes back by itself with refill or with
 // the next period.
 
-import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
-import type { ChargeReceipt, Settling, Store } from "../store.js";
+import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import type { ChargeReceipt, Settling, Store } from "../../store.js";
 import type { Lease } from "./lease.js";
 
 /** Statistics of a leased store. */

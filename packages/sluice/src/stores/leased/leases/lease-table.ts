@@ -2,9 +2,9 @@
 // as they are, since budget has to be returned under its name; so their number and their length
 // are bounded, and a key is in a row only while it is busy.
 
-import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
-import type { Limit } from "../../limits/limits.js";
-import type { Counter } from "../store.js";
+import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import type { Limit } from "../../../limits/limits.js";
+import type { Counter } from "../../store.js";
 import type { KeyLeases } from "./key-leases.js";
 import { type Leasable, type LeaseTerms, toLeasable } from "./leasable.js";
 import type { Lease } from "./lease.js";

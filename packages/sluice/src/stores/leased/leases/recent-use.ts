@@ -2,7 +2,7 @@
 // cleared every so often. Keys that share a count warm each other, which costs a lease too many and
 // never a decision.
 
-import { spreadHash } from "../../base/spread-hash.js";
+import { spreadHash } from "../../../base/spread-hash.js";
 
 const SLOTS = 2 ** 16;
 

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ManualClock } from "../../testing/manual-clock.js";
+import { ManualClock } from "../../../testing/manual-clock.js";
 import { MillisecondClock } from "./millisecond-clock.js";
 
 it("reads the clock whenever the limiter's time has changed", () => {

@@ -2,7 +2,7 @@
 // one spent first, those that are on their way home, and how large the next should be. Nothing here
 // asks a store: it only counts, so it can't spend what was not debited.
 
-import type { Verdict } from "../../base/decision.js";
+import type { Verdict } from "../../../base/decision.js";
 import { isAlive, isLease, isOut, type Lease, mayExpire, NOTHING, type Taken } from "./lease.js";
 
 /** The size of a key's first lease, as a multiple of the decision that requested it. */
