@@ -9,8 +9,8 @@ import { isRecord, Spot, TooManyValues } from "../base/shapes/shapes.js";
 import { isLimit, type Limit } from "../limits/limits.js";
 import { toValue } from "./identity-keys/normalize-string.js";
 import { checkAddedLimits } from "./parse/cross-checks.js";
-import { limits as limitsShape } from "./parse/limit.js";
 import { Problems } from "./parse/problems.js";
+import { limits as limitsShape } from "./parse/rule-fields/limit.js";
 import { RuleReading } from "./parse/rule-reading.js";
 import { toMeaning } from "./parse/version.js";
 import {

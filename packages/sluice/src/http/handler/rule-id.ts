@@ -2,7 +2,7 @@
 // are cut, and a hash keeps the results distinct.
 
 import { spreadHash } from "../../base/spread-hash.js";
-import { RULE_ID_LENGTH_MAX } from "../../rules/parse/names.js";
+import { RULE_ID_LENGTH_MAX } from "../../rules/parse/rule-fields/names.js";
 
 const NOT_IN_IDS = /[^A-Za-z0-9_.-]+/g;
 

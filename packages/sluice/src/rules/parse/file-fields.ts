@@ -11,7 +11,7 @@ import {
   wholeNumber,
   withDefault,
 } from "../../base/shapes/shapes.js";
-import { exemptFields } from "./rule-fields.js";
+import { exemptFields } from "./rule-fields/rule-fields.js";
 import { rule } from "./to-rule.js";
 
 /** The most rules of a set. */

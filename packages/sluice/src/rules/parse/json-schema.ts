@@ -3,7 +3,7 @@
 
 import type { JsonSchema } from "../../base/shapes/shapes.js";
 import { fileFields } from "./file-fields.js";
-import { limitDefinition, limitsDefinition } from "./limit.js";
+import { limitDefinition, limitsDefinition } from "./rule-fields/limit.js";
 
 export type { JsonSchema } from "../../base/shapes/shapes.js";
 

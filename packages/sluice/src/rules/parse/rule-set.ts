@@ -4,8 +4,8 @@
 import { isRecord, Spot, TooManyValues } from "../../base/shapes/shapes.js";
 import type { Rule, RuleSet } from "../rule.js";
 import { fileFields } from "./file-fields.js";
-import { toAnyKey } from "./keys.js";
 import { Problems, type RulesDocument } from "./problems.js";
+import { toAnyKey } from "./rule-fields/keys.js";
 import { RuleReading, VALUES_MAX } from "./rule-reading.js";
 import { toExempt } from "./to-rule.js";
 import { toVersion } from "./version.js";

@@ -5,8 +5,8 @@ import { type FixedWindowLimit, fixedWindow, type Limit } from "../../limits/lim
 import { type CidrList, toCidrList } from "../identity-keys/cidr.js";
 import type { Exempt, Match, Rule } from "../rule.js";
 import { checkRule } from "./cross-checks.js";
-import { toRuleKey, withRuleKeys } from "./keys.js";
-import { type exemptFields, type matchFields, ruleFields } from "./rule-fields.js";
+import { toRuleKey, withRuleKeys } from "./rule-fields/keys.js";
+import { type exemptFields, type matchFields, ruleFields } from "./rule-fields/rule-fields.js";
 import { ruleReadingOf, sayError } from "./rule-reading.js";
 
 type GivenRule = ReadFields<typeof ruleFields.fields>;

@@ -1,7 +1,7 @@
 // The fields of a rule as a file writes them: the one description that reads them, that the JSON Schema
 // is made of, and that the reference page is checked against.
 
-import { UNITS_MAX } from "../../algorithms/numbers.js";
+import { UNITS_MAX } from "../../../algorithms/numbers.js";
 import {
   anyNumber,
   anyString,
@@ -19,9 +19,9 @@ import {
   type Shape,
   wholeNumber,
   withDefault,
-} from "../../base/shapes/shapes.js";
-import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilient/resilient-options.js";
-import type { Cost, ResponseCondition, SettleBy } from "../rule.js";
+} from "../../../base/shapes/shapes.js";
+import { POLICIES, TIMEOUT_BOUNDS } from "../../../stores/resilient/resilient-options.js";
+import type { Cost, ResponseCondition, SettleBy } from "../../rule.js";
 import { dimension } from "./dimension.js";
 import { duration } from "./duration.js";
 import { limits } from "./limit.js";

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import type { Fields } from "../../base/shapes/shapes.js";
-import { fileFields } from "./file-fields.js";
+import type { Fields } from "../../../base/shapes/shapes.js";
+import { fileFields } from "../file-fields.js";
 import { limitByName } from "./limit.js";
 import {
   costForms,
@@ -14,7 +14,7 @@ import {
 } from "./rule-fields.js";
 
 const page = readFileSync(
-  join(import.meta.dirname, "../../../../../docs/reference/rules.md"),
+  join(import.meta.dirname, "../../../../../../docs/reference/rules.md"),
   "utf8",
 );
 const [, ...sections] = page.split(/^## /m);

@@ -1,8 +1,8 @@
 // Dimensions of a key as a file writes them: `user`, `subnet:24/48`, `header:x-account`.
 
-import { nearestName } from "../../base/nearest-name.js";
-import { type Shape, stringFor } from "../../base/shapes/shapes.js";
-import type { Dimension } from "../rule.js";
+import { nearestName } from "../../../base/nearest-name.js";
+import { type Shape, stringFor } from "../../../base/shapes/shapes.js";
+import type { Dimension } from "../../rule.js";
 import { isToken } from "./names.js";
 
 const PLAIN = ["user", "apiKey", "tenant", "ip", "endpoint", "global"] as const;

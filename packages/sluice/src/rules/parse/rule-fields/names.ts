@@ -1,10 +1,10 @@
 // Texts with a grammar of their own: ids, names of headers and hosts, methods, patterns of paths.
 
-import { show } from "../../base/errors.js";
-import { nearestName } from "../../base/nearest-name.js";
-import { type Shape, stringFor } from "../../base/shapes/shapes.js";
-import { toPattern } from "../match/path-pattern.js";
-import { sayError } from "./rule-reading.js";
+import { show } from "../../../base/errors.js";
+import { nearestName } from "../../../base/nearest-name.js";
+import { type Shape, stringFor } from "../../../base/shapes/shapes.js";
+import { toPattern } from "../../match/path-pattern.js";
+import { sayError } from "../rule-reading.js";
 
 // RFC 9110, section 5.6.2.
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+";

@@ -1,10 +1,10 @@
 // Keys that a file writes out, in overrides and exemptions, in the form in which they are counted.
 
-import type { Spot } from "../../base/shapes/shapes.js";
-import { toPrefix } from "../identity-keys/key.js";
-import { toDimensions, toKeyText } from "../identity-keys/written-key.js";
-import type { Dimension, Rule } from "../rule.js";
-import { ruleReadingOf } from "./rule-reading.js";
+import type { Spot } from "../../../base/shapes/shapes.js";
+import { toPrefix } from "../../identity-keys/key.js";
+import { toDimensions, toKeyText } from "../../identity-keys/written-key.js";
+import type { Dimension, Rule } from "../../rule.js";
+import { ruleReadingOf } from "../rule-reading.js";
 
 const IP: readonly Dimension[] = [{ kind: "ip" }];
 

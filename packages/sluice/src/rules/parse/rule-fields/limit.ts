@@ -2,9 +2,9 @@
 // short, and in code a limit that a constructor made. The constructors have the last word; what they
 // refuse is reported with its place.
 
-import { UNITS_MAX, WINDOW_MS_MAX } from "../../algorithms/numbers.js";
-import { errorCatalogue, SluiceError } from "../../base/errors.js";
-import { nearestName } from "../../base/nearest-name.js";
+import { UNITS_MAX, WINDOW_MS_MAX } from "../../../algorithms/numbers.js";
+import { errorCatalogue, SluiceError } from "../../../base/errors.js";
+import { nearestName } from "../../../base/nearest-name.js";
 import {
   anyNumber,
   anyString,
@@ -26,7 +26,7 @@ import {
   stringFor,
   wholeNumber,
   withDefault,
-} from "../../base/shapes/shapes.js";
+} from "../../../base/shapes/shapes.js";
 import {
   concurrency,
   fixedWindow,
@@ -37,10 +37,10 @@ import {
   slidingWindowCounter,
   slidingWindowLog,
   tokenBucket,
-} from "../../limits/limits.js";
-import { parseRate, RATE_PATTERN, toMeantRate } from "../../limits/rate.js";
+} from "../../../limits/limits.js";
+import { parseRate, RATE_PATTERN, toMeantRate } from "../../../limits/rate.js";
+import { ruleReadingOf } from "../rule-reading.js";
 import { duration } from "./duration.js";
-import { ruleReadingOf } from "./rule-reading.js";
 
 /** The most limits that one rule may have at a time. */
 const LIMITS_MAX = 8;
