@@ -11,17 +11,17 @@ import { mustBeJson } from "../base/http/json.js";
 import { toProblemBody } from "../base/http/problem.js";
 import type { DecisionConfig } from "../config/config.js";
 import type { Core } from "../core/core.js";
-import { type Endpoint, toEndpoints } from "./endpoints.js";
+import { type Endpoint, toEndpoints } from "./endpoints/endpoints.js";
+import { LimitsList } from "./endpoints/limits-list.js";
+import { toOpenApi } from "./endpoints/openapi.js";
 import { Idempotency, type KeyedRequest, toKeyedRequest } from "./idempotency.js";
 import { sendJson, toProblem, toPublicProblem } from "./json-response.js";
-import { Limiters } from "./limiters.js";
-import { LimitsList } from "./limits-list.js";
-import { OpenHolds } from "./open-holds.js";
-import { toOpenApi } from "./openapi.js";
 import { randomId } from "./random-id.js";
-import { SentApiKeys } from "./sent-api-keys.js";
-import { toInputs } from "./verb-inputs.js";
-import { type Call, Verbs } from "./verbs.js";
+import { Limiters } from "./verbs/limiters.js";
+import { OpenHolds } from "./verbs/open-holds.js";
+import { SentApiKeys } from "./verbs/sent-api-keys.js";
+import { toInputs } from "./verbs/verb-inputs.js";
+import { type Call, Verbs } from "./verbs/verbs.js";
 
 const ALIVE = '{"alive":true}';
 

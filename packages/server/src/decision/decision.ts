@@ -7,7 +7,7 @@ import { toRawProblem } from "../base/http/problem.js";
 import type { DecisionConfig } from "../config/config.js";
 import type { Core, Listener } from "../core/core.js";
 import { DecisionApi } from "./api.js";
-import { ForwardAuth, toRawAnswer, variantAt } from "./forward-auth.js";
+import { ForwardAuth, toRawAnswer, variantAt } from "./forward-auth/forward-auth.js";
 
 const BOUNDS = {
   // nginx accepts heads of 32 KiB from a client by default, and sends the target along a second time.

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../base/http/json.js";
 import { readInput } from "../input-error.js";
-import { BATCH_MAX, isBatch, toInputs } from "../verb-inputs.js";
+import { BATCH_MAX, isBatch, toInputs } from "../verbs/verb-inputs.js";
 import { TemplateReader } from "./template-reader.js";
 
 const inputs = toInputs({ keySecret: "a secret", isResolved: false });

@@ -5,7 +5,7 @@
 
 import type { Shape } from "sluice/shapes";
 import { InputError, readInput } from "../input-error.js";
-import { BATCH_MAX } from "../verb-inputs.js";
+import { BATCH_MAX } from "../verbs/verb-inputs.js";
 import * as json from "./json-bytes.js";
 import {
   type Placeholder,

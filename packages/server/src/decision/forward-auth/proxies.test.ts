@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { type ProxyProcess, rawExchange, startHaproxy, startNginx } from "sluice-test-servers";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { openTestListener, type TestListener } from "../../test/decision-listener.js";
+import { openTestListener, type TestListener } from "../../../test/decision-listener.js";
 
 let app: Server;
 let seen: { url: string; body: string }[] = [];
@@ -56,7 +56,7 @@ function window(limit: number) {
 }
 
 function example(name: string): string {
-  return readFileSync(new URL(`../../../../examples/service/${name}`, import.meta.url), "utf8");
+  return readFileSync(new URL(`../../../../../examples/service/${name}`, import.meta.url), "utf8");
 }
 
 /** An example with the ports of this run. */

@@ -7,7 +7,7 @@ import {
   BrokenStore,
   openUntilStop,
   type RequestHandlerOptions,
-} from "../../test/decision-listener.js";
+} from "../../../test/decision-listener.js";
 
 afterEach(stopAll);
 

@@ -3,10 +3,10 @@
 
 import type { MaybePromise } from "sluice";
 import type { JsonSchema } from "sluice/shapes";
-import type { Problem } from "../base/http/problem.js";
-import { isThenable } from "../base/maybe-promise.js";
-import { InputError } from "./input-error.js";
-import { toPublicProblem } from "./json-response.js";
+import type { Problem } from "../../base/http/problem.js";
+import { isThenable } from "../../base/maybe-promise.js";
+import { InputError } from "../input-error.js";
+import { toPublicProblem } from "../json-response.js";
 
 /**
  * The answers to a batch as JSON: immediately, unless one of them is a promise.

@@ -7,9 +7,9 @@
 import { createHash } from "node:crypto";
 import { BoundedMap, createLimiter, ForwardingStore, type Limit, type Limiter } from "sluice";
 import { parseRules, RulesError } from "sluice/rules";
-import { show } from "../base/errors.js";
-import type { Core } from "../core/core.js";
-import { InputError } from "./input-error.js";
+import { show } from "../../base/errors.js";
+import type { Core } from "../../core/core.js";
+import { InputError } from "../input-error.js";
 
 /** The most limits of all limiters together: a memory store keeps an id for each. */
 export const LIMITS_MAX = 10_000;

@@ -15,7 +15,7 @@ import {
   type Shape,
   wholeNumber,
 } from "sluice/shapes";
-import { show } from "../base/errors.js";
+import { show } from "../../base/errors.js";
 import { type ApiKeyInput, toFactsShape } from "./facts-input.js";
 
 /** The most requests in one batch. */

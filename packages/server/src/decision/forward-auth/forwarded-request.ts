@@ -4,7 +4,7 @@
 import { isIP } from "node:net";
 import type { HttpRequest, IdentityOptions } from "sluice/http";
 import type { Exchange, HeaderValues } from "sluice-http1";
-import { ServerError, show } from "../base/errors.js";
+import { ServerError, show } from "../../base/errors.js";
 
 /** How a proxy asks: `/check` with X-Forwarded-* headers, `/check/nginx` with X-Original-* and X-Real-IP. */
 export type Variant = "forwarded" | "nginx";

@@ -3,7 +3,7 @@
 // forgotten here after a while.
 
 import { BoundedMap, type MaybePromise } from "sluice";
-import { ServerError, show } from "../base/errors.js";
+import { ServerError, show } from "../../base/errors.js";
 
 /** The most holds that are open; beyond it the oldest is forgotten, as if its caller had never settled it. */
 const HOLDS_MAX = 100_000;

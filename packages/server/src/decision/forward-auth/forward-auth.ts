@@ -12,16 +12,16 @@ import {
 } from "sluice/http";
 import type { Policy } from "sluice/rules";
 import type { Exchange } from "sluice-http1";
-import { readMs } from "../base/clock.js";
-import { ServerError, show } from "../base/errors.js";
-import { isLoopback } from "../base/http/loopback.js";
-import { type Problem, toProblemBody, toRawProblem } from "../base/http/problem.js";
-import { sendReply } from "../base/http/send-reply.js";
-import { TrustedProxies } from "../base/http/trusted-proxies.js";
-import { isUpstreamHost } from "../base/http/web-page.js";
-import type { Core } from "../core/core.js";
+import { readMs } from "../../base/clock.js";
+import { ServerError, show } from "../../base/errors.js";
+import { isLoopback } from "../../base/http/loopback.js";
+import { type Problem, toProblemBody, toRawProblem } from "../../base/http/problem.js";
+import { sendReply } from "../../base/http/send-reply.js";
+import { TrustedProxies } from "../../base/http/trusted-proxies.js";
+import { isUpstreamHost } from "../../base/http/web-page.js";
+import type { Core } from "../../core/core.js";
+import { sendJson, toProblem, toPublicProblem } from "../json-response.js";
 import { ForwardedRequest, toIdentity, type Variant } from "./forwarded-request.js";
-import { sendJson, toProblem, toPublicProblem } from "./json-response.js";
 
 const VARIANTS: ReadonlyMap<string, Variant> = new Map([
   ["/check", "forwarded"],

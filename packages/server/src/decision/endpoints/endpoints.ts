@@ -3,12 +3,17 @@
 
 import type { MaybePromise } from "sluice";
 import type { Shape } from "sluice/shapes";
-import { parseJson } from "../base/http/json.js";
-import { answerBatch } from "./batch.js";
-import { TemplateReader } from "./fast-json/template-reader.js";
-import { readInput } from "./input-error.js";
-import { type FactsRequest, type Inputs, isBatch, type LimitRequest } from "./verb-inputs.js";
-import type { Call, Verbs } from "./verbs.js";
+import { parseJson } from "../../base/http/json.js";
+import { TemplateReader } from "../fast-json/template-reader.js";
+import { readInput } from "../input-error.js";
+import { answerBatch } from "../verbs/batch.js";
+import {
+  type FactsRequest,
+  type Inputs,
+  isBatch,
+  type LimitRequest,
+} from "../verbs/verb-inputs.js";
+import type { Call, Verbs } from "../verbs/verbs.js";
 
 /** The name of the schema that an endpoint answers with. */
 export type AnswerName =

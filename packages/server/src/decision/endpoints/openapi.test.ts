@@ -2,7 +2,7 @@
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openTestListener, type TestListener } from "../../test/decision-listener.js";
+import { openTestListener, type TestListener } from "../../../test/decision-listener.js";
 
 interface Operation {
   readonly operationId: string;

@@ -3,7 +3,7 @@
 import type { Limit } from "sluice";
 import { describeKey, type Policy, type Rule } from "sluice/rules";
 import type { JsonSchema } from "sluice/shapes";
-import { numbersOf } from "../base/limit-numbers.js";
+import { numbersOf } from "../../base/limit-numbers.js";
 
 /** Lists the rules of a policy; the JSON is kept until they change. */
 export class LimitsList {

@@ -1,12 +1,12 @@
 // The OpenAPI 3.1 document, made from the list of endpoints and the shapes that the server uses.
 
 import type { JsonSchema } from "sluice/shapes";
-import { problemSchema } from "../base/http/problem.js";
-import { answerErrorSchema, answersSchema } from "./batch.js";
-import { answerSchema } from "./decision-json.js";
+import { problemSchema } from "../../base/http/problem.js";
+import { answerSchema } from "../decision-json/decision-json.js";
+import { answerErrorSchema, answersSchema } from "../verbs/batch.js";
+import { toLimitSchemas } from "../verbs/verb-inputs.js";
 import type { Endpoint } from "./endpoints.js";
 import { limitsSchema } from "./limits-list.js";
-import { toLimitSchemas } from "./verb-inputs.js";
 
 const VERSION = "1.0.0";
 
