@@ -3,7 +3,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { toConfigSchema } from "../packages/server/dist/config/schema.js";
+import { toConfigSchema } from "../packages/server/dist/config/description/schema.js";
 import { toJsonSchema } from "../packages/sluice/dist/rules/parse/json-schema.js";
 
 write("sluice/rules.schema.json", toJsonSchema());

@@ -4,8 +4,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { parseRules } from "sluice/rules";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { toConfigSchema } from "./description/schema.js";
 import { loadConfig } from "./load.js";
-import { toConfigSchema } from "./schema.js";
 
 const file = join(import.meta.dirname, "../../../../examples/service/sluice.yaml");
 const env = {

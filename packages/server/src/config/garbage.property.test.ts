@@ -5,8 +5,8 @@ import { goodFile } from "../../test/config/bad-cases.js";
 import { ServerError } from "../base/errors.js";
 import { fileSection } from "./description/file.js";
 import { toNode } from "./description/walk.js";
+import { listVariables } from "./environment/variable-names.js";
 import { parseConfig, toConfig } from "./load.js";
-import { listVariables } from "./variable-names.js";
 
 type AnyShape = Parameters<typeof toNode>[0];
 

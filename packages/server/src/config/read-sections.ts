@@ -6,10 +6,10 @@ import { Reading, type Refusal, Spot } from "sluice/shapes";
 import { show } from "../base/errors.js";
 import { type FileValues, fileSection } from "./description/file.js";
 import { nodeAt } from "./description/walk.js";
-import { applyEnvironment } from "./environment.js";
+import { applyEnvironment } from "./environment/environment.js";
+import { replaceVariables } from "./environment/variables.js";
 import { type Path, Problems, toPathText, toPlace } from "./problems.js";
 import type { ConfigSource } from "./source.js";
-import { replaceVariables } from "./variables.js";
 
 /** The name of a section. */
 export type SectionName = keyof FileValues;

@@ -3,7 +3,7 @@
 import type { Field, Shape } from "sluice/shapes";
 import { fileSection } from "../../src/config/description/file.js";
 import { toNode } from "../../src/config/description/walk.js";
-import { toVariable } from "../../src/config/variable-names.js";
+import { toVariable } from "../../src/config/environment/variable-names.js";
 
 type Path = readonly (string | number)[];
 

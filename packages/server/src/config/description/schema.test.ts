@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, it } from "vitest";
 import { parseDocument } from "yaml";
-import { badFiles, goodFile } from "../../test/config/bad-cases.js";
+import { badFiles, goodFile } from "../../../test/config/bad-cases.js";
 import { toConfigSchema } from "./schema.js";
 
 const schema = toConfigSchema();
@@ -21,7 +21,7 @@ const BETWEEN =
 
 describe("the JSON Schema", () => {
   it("is what packages/server/sluice.schema.json says; if not, write toConfigSchema() there", () => {
-    const file = join(import.meta.dirname, "../../sluice.schema.json");
+    const file = join(import.meta.dirname, "../../../sluice.schema.json");
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual(JSON.parse(JSON.stringify(schema)));
   });
 

@@ -3,9 +3,9 @@
 
 import { nearestName } from "sluice/rules";
 import { parse } from "yaml";
-import { fileSection } from "./description/file.js";
-import { nodeAt, toNode } from "./description/walk.js";
-import { type Path, type Problems, toPathText } from "./problems.js";
+import { fileSection } from "../description/file.js";
+import { nodeAt, toNode } from "../description/walk.js";
+import { type Path, type Problems, toPathText } from "../problems.js";
 import {
   childOf,
   findVariable,

@@ -3,7 +3,7 @@
 
 import { toJsonSchema as toRulesSchema } from "sluice/rules";
 import type { JsonSchema } from "sluice/shapes";
-import { fileSection } from "./description/file.js";
+import { fileSection } from "./file.js";
 
 /**
  * The JSON Schema, draft 2020-12, of version 1. What it refuses `parseConfig` refuses too, except for

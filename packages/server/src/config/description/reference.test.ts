@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { toTables } from "../../test/config/reference-rows.js";
-import { parseConfig } from "./load.js";
-import { RESERVED_VARIABLES } from "./variable-names.js";
+import { toTables } from "../../../test/config/reference-rows.js";
+import { RESERVED_VARIABLES } from "../environment/variable-names.js";
+import { parseConfig } from "../load.js";
 
 const page = readFileSync(
-  join(import.meta.dirname, "../../../../docs/reference/configuration.md"),
+  join(import.meta.dirname, "../../../../../docs/reference/configuration.md"),
   "utf8",
 );
 const [, ...sections] = page.split(/^## /m);

@@ -2,9 +2,9 @@
 // between words: `gateway.headerBytesMax` is SLUICE_GATEWAY_HEADER_BYTES_MAX.
 
 import type { Fields, Shape } from "sluice/shapes";
-import { fileSection } from "./description/file.js";
-import { toNode } from "./description/walk.js";
-import type { Path } from "./problems.js";
+import { fileSection } from "../description/file.js";
+import { toNode } from "../description/walk.js";
+import type { Path } from "../problems.js";
 
 const PREFIX = "SLUICE_";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { fileSection } from "./description/file.js";
-import { toNode } from "./description/walk.js";
-import { ConfigError, parseConfig, toConfig } from "./load.js";
+import { fileSection } from "../description/file.js";
+import { toNode } from "../description/walk.js";
+import { ConfigError, parseConfig, toConfig } from "../load.js";
 
 // Written apart, since both languages would replace it.
 const $ = "$";

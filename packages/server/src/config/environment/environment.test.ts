@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ConfigError, toConfig } from "./load.js";
+import { ConfigError, toConfig } from "../load.js";
 import { listVariables, toVariable } from "./variable-names.js";
 
 const input = {
