@@ -2,8 +2,8 @@
 // says how to get one. And once after them: what test processes left behind goes.
 
 import { chmodSync } from "node:fs";
-import { ensureRedisServer } from "./find-server.js";
 import { makeFolder, removeFolder } from "./folder.js";
+import { ensureRedisServer } from "./programs/find-server.js";
 
 /** What the test runner calls. Returns what it calls at the end. */
 export function setup(): () => void {

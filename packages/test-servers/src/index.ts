@@ -3,26 +3,26 @@
 
 export { makeCertificate, makeExpiredCertificate } from "./certificate.js";
 export { eventually, onStop, stopAll } from "./cleanup.js";
-export { type Cluster, type ClusterOptions, startCluster } from "./cluster.js";
 export {
   type FaultCounters,
   FaultProxy,
   type FaultProxyOptions,
   startFaultProxy,
-} from "./fault-proxy.js";
-export { ensureProgram } from "./find-program.js";
-export { ensureRedisServer, findValkeyServer, type Machine } from "./find-server.js";
+} from "./fault-proxy/fault-proxy.js";
 export { makeFolder, removeFolder } from "./folder.js";
-export { type HaproxyOptions, startHaproxy } from "./haproxy.js";
-export { type NginxOptions, startNginx } from "./nginx.js";
 export { type PostgresServer, startPostgres } from "./postgres.js";
-export type { ProxyProcess } from "./proxy-process.js";
+export { ensureProgram } from "./programs/find-program.js";
+export { ensureRedisServer, findValkeyServer, type Machine } from "./programs/find-server.js";
+export { type HaproxyOptions, startHaproxy } from "./proxies/haproxy.js";
+export { type NginxOptions, startNginx } from "./proxies/nginx.js";
+export type { ProxyProcess } from "./proxies/proxy-process.js";
 export { ensurePythonGrpc } from "./python-grpc.js";
 export { connectTo, RawClient, rawExchange } from "./raw-client.js";
-export { type RedisOptions, startRedis } from "./redis.js";
-export type { RedisConfig, RedisProcess } from "./redis-process.js";
-export { Push, RedisError, type Reply } from "./resp.js";
-export { type Address, RespConnection } from "./resp-connection.js";
-export { type SentinelGroup, type SentinelOptions, startSentinelGroup } from "./sentinel.js";
-export { slotOf } from "./slot.js";
-export type { SlotMigration } from "./slot-migration.js";
+export { type Cluster, type ClusterOptions, startCluster } from "./redis/cluster.js";
+export { type RedisOptions, startRedis } from "./redis/redis.js";
+export type { RedisConfig, RedisProcess } from "./redis/redis-process.js";
+export { Push, RedisError, type Reply } from "./redis/resp.js";
+export { type Address, RespConnection } from "./redis/resp-connection.js";
+export { type SentinelGroup, type SentinelOptions, startSentinelGroup } from "./redis/sentinel.js";
+export { slotOf } from "./redis/slot.js";
+export type { SlotMigration } from "./redis/slot-migration.js";

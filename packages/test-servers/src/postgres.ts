@@ -4,11 +4,11 @@
 import { execFileSync } from "node:child_process";
 import { chownSync } from "node:fs";
 import { join } from "node:path";
-import { Child } from "./child.js";
 import { GiveUp, waitFor } from "./clock.js";
-import { ensureProgram } from "./find-program.js";
 import { makeFolder, removeFolder } from "./folder.js";
 import { findFreePort, loopback } from "./free-port.js";
+import { Child } from "./programs/child.js";
+import { ensureProgram } from "./programs/find-program.js";
 
 /** How a server is stopped before it starts again, by the names that PostgreSQL gives to these ways. */
 export type StopMode = "fast" | "immediate";

@@ -3,10 +3,10 @@
 import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { Child } from "./child.js";
-import { GiveUp, waitFor } from "./clock.js";
-import { makeFolder, removeFolder } from "./folder.js";
-import { findFreePort, loopback } from "./free-port.js";
+import { GiveUp, waitFor } from "../clock.js";
+import { makeFolder, removeFolder } from "../folder.js";
+import { findFreePort, loopback } from "../free-port.js";
+import { Child } from "../programs/child.js";
 
 /** What it takes to start a proxy. */
 export interface ProxySpec {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { waitFor } from "./clock.js";
-import { type SentinelGroup, startSentinelGroup } from "./index.js";
+import { waitFor } from "../clock.js";
+import { type SentinelGroup, startSentinelGroup } from "../index.js";
 
 describe("a sentinel group", () => {
   let group: SentinelGroup;

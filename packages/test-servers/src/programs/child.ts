@@ -3,8 +3,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { atExit } from "./at-exit.js";
-import { within } from "./clock.js";
+import { atExit } from "../at-exit.js";
+import { within } from "../clock.js";
 import { findProgram } from "./find-server.js";
 
 const exitMsMax = 10_000;

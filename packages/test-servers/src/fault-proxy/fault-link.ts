@@ -2,8 +2,8 @@
 // one reply of the server ends and the next begins.
 
 import type { Socket } from "node:net";
+import { Push, ReplyReader } from "../redis/resp.js";
 import { FaultPipe, type Flow } from "./fault-pipe.js";
-import { Push, ReplyReader } from "./resp.js";
 
 /** What a link asks of the proxy it belongs to. */
 export interface LinkOwner {

@@ -2,10 +2,10 @@
 // networks do: lose replies of requests that were executed, hang, crawl, cut, refuse.
 
 import { connect, createServer, type Server, type Socket } from "node:net";
+import { findFreePort, loopback } from "../free-port.js";
+import type { Address } from "../redis/resp-connection.js";
 import { FaultLink, type LinkOwner } from "./fault-link.js";
 import type { Flow } from "./fault-pipe.js";
-import { findFreePort, loopback } from "./free-port.js";
-import type { Address } from "./resp-connection.js";
 
 /** Options of `startFaultProxy`: the server that it stands in front of. */
 export interface FaultProxyOptions {

@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { makeFolder } from "../folder.js";
 import { ensureRedisServer, findProgram, findValkeyServer, type Machine } from "./find-server.js";
-import { makeFolder } from "./folder.js";
 
 const howToGetIt = "redis-server is not on the PATH; get it with: apt-get install redis-server";
 

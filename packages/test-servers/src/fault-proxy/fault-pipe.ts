@@ -3,7 +3,7 @@
 // on bytes that are already waiting.
 
 import type { Socket } from "node:net";
-import { nowMs, startTimer } from "./clock.js";
+import { nowMs, startTimer } from "../clock.js";
 
 /** How bytes travel: whole, late, a few at a time, or not at all. */
 export type Flow =

@@ -2,7 +2,7 @@
 // used, opens again after it broke, and never keeps a process alive that waits for nothing.
 
 import { connect, type Socket } from "node:net";
-import { within } from "./clock.js";
+import { within } from "../clock.js";
 import {
   encodeCommand,
   Push,

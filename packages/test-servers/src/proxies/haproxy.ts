@@ -1,7 +1,7 @@
 // A real HAProxy, for tests of what it asks.
 
 import { join } from "node:path";
-import { ensureProgram } from "./find-program.js";
+import { ensureProgram } from "../programs/find-program.js";
 import { type ProxyProcess, startProxy } from "./proxy-process.js";
 
 /** Options of `startHaproxy`. */

@@ -1,9 +1,9 @@
 // A Redis Cluster, formed by our own commands: primaries that share the slots, replicas that take
 // over, and slots that move while clients work.
 
-import { waitFor } from "./clock.js";
+import { waitFor } from "../clock.js";
+import { ensureRedisServer } from "../programs/find-server.js";
 import { formCluster, idOf } from "./cluster-forming.js";
-import { ensureRedisServer } from "./find-server.js";
 import { withoutPersistence } from "./redis.js";
 import type { RedisConfig, RedisProcess } from "./redis-process.js";
 import { replicates, startAll, stopAll } from "./replication.js";

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { existsSync, readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { waitFor, within } from "./clock.js";
-import { makeFolder, RedisError, type RedisProcess, startRedis } from "./index.js";
+import { waitFor, within } from "../clock.js";
+import { makeFolder, RedisError, type RedisProcess, startRedis } from "../index.js";
 
 describe("a single server", () => {
   let redis: RedisProcess;

@@ -3,10 +3,10 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Child } from "./child.js";
-import { GiveUp, sleep, waitFor } from "./clock.js";
-import { makeFolder, removeFolder } from "./folder.js";
-import { findFreePort, loopback } from "./free-port.js";
+import { GiveUp, sleep, waitFor } from "../clock.js";
+import { makeFolder, removeFolder } from "../folder.js";
+import { findFreePort, loopback } from "../free-port.js";
+import { Child } from "../programs/child.js";
 import type { Reply } from "./resp.js";
 import { type Address, RespConnection } from "./resp-connection.js";
 

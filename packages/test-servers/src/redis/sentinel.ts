@@ -1,8 +1,8 @@
 // A primary, its replicas, and the sentinels that watch them: what a client meets that asks who
 // the primary is, and what a failover does to it.
 
-import { waitFor } from "./clock.js";
-import { ensureRedisServer } from "./find-server.js";
+import { waitFor } from "../clock.js";
+import { ensureRedisServer } from "../programs/find-server.js";
 import { withoutPersistence } from "./redis.js";
 import { type RedisConfig, RedisProcess } from "./redis-process.js";
 import { replicates, startAll, stopAll } from "./replication.js";

@@ -1,7 +1,7 @@
 // How single nodes become a cluster: they meet, share the slots, and replicas choose their
 // primary. Nodes learn of each other by gossip, so each step ends when everybody knows.
 
-import { waitFor } from "./clock.js";
+import { waitFor } from "../clock.js";
 import { parseFields, type RedisProcess } from "./redis-process.js";
 import { slotCount } from "./slot.js";
 

@@ -1,6 +1,6 @@
 // A single Redis or Valkey server, the one that most tests and benchmarks use.
 
-import { ensureRedisServer } from "./find-server.js";
+import { ensureRedisServer } from "../programs/find-server.js";
 import { type RedisConfig, RedisProcess } from "./redis-process.js";
 
 /** Options of `startRedis`. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { waitFor } from "./clock.js";
-import { type Cluster, RespConnection, startCluster } from "./index.js";
+import { waitFor } from "../clock.js";
+import { type Cluster, RespConnection, startCluster } from "../index.js";
 
 describe("a cluster", () => {
   let cluster: Cluster;

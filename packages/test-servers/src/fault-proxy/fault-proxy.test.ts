@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { nowMs, sleep, waitFor, within } from "./clock.js";
+import { nowMs, sleep, waitFor, within } from "../clock.js";
 import {
   type FaultProxy,
   type RedisProcess,
   RespConnection,
   startFaultProxy,
   startRedis,
-} from "./index.js";
+} from "../index.js";
 
 let redis: RedisProcess;
 let proxy: FaultProxy;
