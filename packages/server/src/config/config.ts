@@ -27,7 +27,7 @@ export interface Config {
   readonly identity: IdentityOptions;
   /** How API keys are resolved; undefined: they are not, and count by their hash. */
   readonly apiKeys?: ApiKeysConfig | undefined;
-  /** How answers look, at every HTTP listener. */
+  /** The format of responses, at every HTTP listener. */
   readonly responses: Pick<
     HttpOptions,
     "headers" | "legacyHeaders" | "body" | "retryAfterJitterMs" | "delayedMax" | "partitionKey"
@@ -210,7 +210,7 @@ export interface RouteConfig {
   /** Lower case, without port; undefined: any. */
   readonly host: string | undefined;
   readonly upstream: string;
-  /** Whether the Host of the client is passed on, instead of the backend's. Default true. */
+  /** Whether the client's Host header is forwarded, instead of the backend's host. Default true. */
   readonly preserveHost: boolean;
 }
 

@@ -27,22 +27,22 @@ export const controlSection = section({
   ),
   token: optional(
     bearerToken(),
-    "The access token that the follower shows to its control node. Needed with follow, and only there.",
+    "The access token that the follower sends to its control node. Required with follow, and allowed only there.",
   ),
   caFile: optional(
     filePath(),
-    "The authorities that are trusted for an https URL in follow, as PEM; those that Node comes with if it is not said.",
+    "The authorities that are trusted for an https URL in follow, as PEM; if omitted, those that Node.js includes.",
   ),
   snapshot: optional(
     filePath(),
-    "The file in which the node keeps its last state, so that it starts without the control plane; sluice-PORT.snapshot beside the configuration file if it is not said, with the port of admin.",
+    "The file in which the node keeps its last state, so that it can start without the control plane; if omitted, sluice-PORT.snapshot beside the configuration file, with the port of admin.",
   ),
   staleMsMax: optional(
     duration({ min: 1_000, max: 30 * DAY_MS }),
-    "How old the state may be before readiness fails; if it is not said, readiness never fails for that.",
+    "How old the state may be before readiness fails; if omitted, its age does not affect readiness.",
   ),
   node: optional(
     text({ what: "1 to 100 letters, digits or _ - . :", pattern: /^[\w.:-]{1,100}$/ }),
-    "The name of this node in GET /v1/nodes; the host name and the port of admin if it is not said.",
+    "The name of this node in GET /v1/nodes; if omitted, the host name and the port of admin.",
   ),
 });

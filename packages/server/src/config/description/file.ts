@@ -33,11 +33,11 @@ const storeSection = section({
       pattern: /^rediss?:\/\/[^\s]+$/,
       isSecret: true,
     }),
-    "Where Redis is. Needed with kind redis, and only there.",
+    "The address of Redis. Required with kind redis, and allowed only there.",
   ),
   keyPrefix: optional(
     text({ what: "1 to 100 letters, digits or _ - . :", pattern: /^[\w.:-]{1,100}$/ }),
-    "What all keys start with; default sluice. Only with kind redis.",
+    "The prefix of all keys; default sluice. Only with kind redis.",
   ),
   timeoutMs: optional(
     duration({ min: 1, max: 60_000 }),
@@ -46,7 +46,7 @@ const storeSection = section({
   onStoreFailure: withDefault(
     oneOf(["local", "open", "closed", "throw"]),
     "local",
-    "What answers when the store does not, unless a limit sets it: a share of the limit in each process, yes, no, or 503.",
+    "What happens when the store does not answer, unless a limit sets it: each process enforces a share of the limit, requests pass, are refused, or get a 503.",
   ),
   failReadiness: optional(
     flag(),
@@ -129,29 +129,29 @@ export const fileSection = section({
   $schema: optional(anyText("a string"), "For editors of JSON."),
   version: withDefault(whole({ min: 1, max: 1 }), 1, "The version of this format."),
   server: withDefault(serverSection, {}, "The process."),
-  gateway: optional(gatewaySection, "The reverse proxy; without it that listener is closed."),
+  gateway: optional(gatewaySection, "The reverse proxy; if omitted, that listener is closed."),
   decision: optional(
     decisionSection,
-    "The decision API and forward-auth; without it that listener is closed.",
+    "The decision API and forward-auth; if omitted, that listener is closed.",
   ),
-  envoy: optional(envoySection, "Envoy's rate limit service; without it that listener is closed."),
-  admin: withDefault(adminSection, {}, "Metrics, health, and what the command asks. Always open."),
+  envoy: optional(envoySection, "Envoy's rate limit service; if omitted, that listener is closed."),
+  admin: withDefault(adminSection, {}, "Metrics, health, and the API of the command. Always open."),
   upstreams: withDefault(mapOf(upstreamSection), {}, "Where the gateway sends requests, by name."),
   routes: withDefault(
     listOf(routeSection, { min: 0, max: 1_000 }),
     [],
-    "Which requests go to which upstream; the first that fits serves.",
+    "Which requests go to which upstream; the first route that matches is used.",
   ),
   store: withDefault(storeSection, {}, "Where counters are kept."),
   identity: withDefault(identitySection, {}, "How callers are identified."),
-  responses: withDefault(responsesSection, {}, "How answers look, at every HTTP listener."),
+  responses: withDefault(responsesSection, {}, "The format of responses, at every HTTP listener."),
   rules: optional(
     rulesShape,
-    "The rules: from a file that is watched, or written here. Needed by gateway and decision, unless there is control.",
+    "The rules: from a file that is watched, or written here. Required by gateway and decision, unless there is control.",
   ),
   control: optional(
     controlSection,
-    "The control plane, from which rules, plans, API keys and the rest come; without it everything comes from files.",
+    "The control plane, from which rules, plans, API keys and the rest come; if omitted, everything comes from files.",
   ),
   telemetry: withDefault(telemetrySection, {}, "Logs, metrics and traces."),
 });

@@ -23,7 +23,10 @@ const sourceSection = section({
 });
 
 const apiKeySection = section({
-  header: optional(fieldName(), "The header that has it; x-api-key if no place is named."),
+  header: optional(
+    fieldName(),
+    "The header that has it; x-api-key if neither of the others is set.",
+  ),
   query: optional(anyText("the name of a parameter"), "The parameter of the query that has it."),
   scheme: optional(
     fieldName("a scheme such as Bearer"),
@@ -72,11 +75,11 @@ const jwtSection = section({
   ),
   jwksMaxAgeMs: optional(
     duration({ min: 10_000, max: DAY_MS }),
-    "How old keys of jwksUrl become before they are fetched again; without it 10 minutes.",
+    "How old keys of jwksUrl become before they are fetched again; if omitted, 10 minutes.",
   ),
   jwksStaleMs: optional(
     duration({ min: 10_000, max: 30 * DAY_MS }),
-    "How long keys of jwksUrl keep working while it does not answer; without it 24 hours.",
+    "How long keys of jwksUrl keep working while it does not answer; if omitted, 24 hours.",
   ),
   secret: optional(secret(JWT_SECRET_LENGTH_MIN), "A secret that is shared with the issuer."),
   algorithms: required(
@@ -89,7 +92,7 @@ const jwtSection = section({
   ),
   audience: optional(
     listOf(anyText("a string"), { min: 1, max: 100 }),
-    "The audiences, one of which a token must have; without it the audience is not checked.",
+    "The audiences, one of which a token must have; if omitted, the audience is not checked.",
   ),
   clockToleranceSeconds: withDefault(
     whole({ min: 0, max: 300 }),
@@ -128,15 +131,21 @@ export const identitySection = section({
     false,
     "Whether X-Forwarded-Host of a trusted proxy is the host that rules match.",
   ),
-  user: optional(sourceSection, "Who the user is; without it not known."),
-  tenant: optional(sourceSection, "Which tenant it belongs to; without it not known."),
-  tier: optional(sourceSection, "Which of a rule's tiers applies; without it none."),
+  user: optional(sourceSection, "Where the user comes from; if omitted, the user is not known."),
+  tenant: optional(
+    sourceSection,
+    "Where the tenant comes from; if omitted, the tenant is not known.",
+  ),
+  tier: optional(sourceSection, "Where the tier comes from; if omitted, no tier applies."),
   attributes: withDefault(
     mapOf(sourceSection),
     {},
     "Anything else that rules match or count by, by name.",
   ),
-  apiKey: optional(apiKeySection, "Where an API key is looked for; without it nowhere."),
+  apiKey: optional(
+    apiKeySection,
+    "Where the API key comes from; if omitted, API keys are not read.",
+  ),
   apiKeys: optional(
     oneOf(["control"]),
     "Resolves API keys to tenant, plan and attributes: control takes those of the control plane. They are looked for where apiKey says. Without it keys are not verified, and count by their hash.",
@@ -151,7 +160,7 @@ export const identitySection = section({
   ),
   keySecret: optional(
     secret(SECRET_LENGTH_MIN),
-    "The secret with which API keys are hashed, the same on all servers that share limits; without it a plain hash is used, from which guessable keys can be found. With Redis, inline keys of the decision API that are secrets need it.",
+    "The secret with which API keys are hashed, the same on all servers that share limits; if omitted, a plain hash is used, from which guessable keys can be found. With Redis, inline keys of the decision API that are secrets need it.",
   ),
   jwt: optional(jwtSection, "Verifies tokens for claims."),
   bodyBytesMax: withDefault(
@@ -166,6 +175,6 @@ export const identitySection = section({
   ),
   methodOverride: optional(
     overrideSection,
-    "Lets a POST request stand for another method; without it never.",
+    "Lets a POST request stand for another method; if omitted, it never does.",
   ),
 });

@@ -36,7 +36,7 @@ const mutualTlsSection = section({
   keyFile: required(filePath(), "The private key of the certificate, as PEM."),
   clientCaFile: optional(
     filePath(),
-    "The authorities whose certificates clients have to show, as PEM; without it clients need none.",
+    "The authorities that must have issued client certificates, as PEM; if omitted, clients need no certificate.",
   ),
 });
 
@@ -45,7 +45,7 @@ export const gatewaySection = section({
   listen: withDefault(listen(), ":8080", "Where clients connect."),
   tls: optional(
     tlsSection,
-    "Terminates TLS with this certificate; without it the gateway speaks plain HTTP.",
+    "Terminates TLS with this certificate; if omitted, the gateway speaks plain HTTP.",
   ),
   headerBytesMax: withDefault(
     whole({ min: 1_024, max: 1_048_576 }),
@@ -85,7 +85,7 @@ export const gatewaySection = section({
   rateLimitPath: withDefault(
     urlPathOrFalse("a path such as /rate_limit"),
     "/rate_limit",
-    "The path at which callers read their own limits; false: nowhere.",
+    "The path at which callers read their own limits; false for none.",
   ),
 });
 
@@ -95,7 +95,7 @@ export const decisionSection = section({
   tokens: withDefault(
     listOf(bearerToken(), { min: 0, max: 1_000 }),
     [],
-    "Bearer tokens, any of which opens it. None only if it listens on a loopback address.",
+    "Bearer tokens that it accepts. At least one is required unless it listens on a loopback address.",
   ),
   forwardAuth: withDefault(flag(), true, "Whether /check and /check/nginx answer other proxies."),
   bodyBytesMax: withDefault(
@@ -118,9 +118,12 @@ export const envoySection = section({
   listen: withDefault(listen(), "127.0.0.1:8081", "Where it answers gRPC."),
   tls: optional(
     mutualTlsSection,
-    "Speaks gRPC over TLS; without it in clear. `http` is never over TLS.",
+    "Serves gRPC over TLS; if omitted, gRPC is not encrypted. `http` never uses TLS.",
   ),
-  http: optional(listen(), "Where it answers POST /json and /healthcheck; without it nowhere."),
+  http: optional(
+    listen(),
+    "Where it answers POST /json and /healthcheck; if omitted, it answers neither.",
+  ),
   files: required(
     listOf(filePath(), { min: 1, max: 1_000 }),
     "Files of envoyproxy/ratelimit, one domain each, or folders of them.",
@@ -133,20 +136,20 @@ export const envoySection = section({
   shadowMode: withDefault(
     flag(),
     false,
-    "Whether every request passes. Limits count, and statuses say which are over.",
+    "Whether every request passes. Limits count, and statuses report which are exceeded.",
   ),
   quotaMode: withDefault(
     flag(),
     false,
-    "Whether all limits are quotas: a request is refused only if all of its limits are over.",
+    "Whether all limits are quotas: a request is refused only if all of its limits are exceeded.",
   ),
   responseHeaders: optional(
     limitHeadersSection,
-    "Headers that report to clients the limit that refuses, or else has the least left; `{}` for the default names. Without it none.",
+    "Headers that show clients the limit that refuses, or the one with the least left; `{}` for the default names. If omitted, none are sent.",
   ),
   requestHeaders: optional(
     limitHeadersSection,
-    "The same headers for upstreams; `{}` for the default names. Without it none.",
+    "The same headers for upstreams; `{}` for the default names. If omitted, none are sent.",
   ),
   dynamicMetadata: withDefault(
     flag(),
@@ -160,7 +163,7 @@ export const adminSection = section({
   listen: withDefault(listen(), "127.0.0.1:9090", "Where it answers."),
   token: optional(
     bearerToken(),
-    "The bearer token that opens it. Needed unless it listens on a loopback address.",
+    "The bearer token that it accepts. Required unless it listens on a loopback address.",
   ),
   hosts: withDefault(
     listOf(serverName(), { min: 0, max: 50 }),

@@ -9,13 +9,13 @@ const HOUR_MS = 3_600_000;
 const tlsSection = section({
   caFile: optional(
     filePath(),
-    "The certificates of the authorities that are trusted, as PEM; without it those that Node comes with.",
+    "The certificates of the authorities that are trusted, as PEM; if omitted, those that Node.js includes.",
   ),
   serverName: optional(
     serverName(),
-    "The name that is asked for and that the certificate has to be for; without it the backend's host.",
+    "The name that the gateway asks for (SNI) and that the certificate must have; if omitted, the backend's host.",
   ),
-  certFile: optional(filePath(), "The client certificate that the gateway shows, as PEM."),
+  certFile: optional(filePath(), "The client certificate of the gateway, as PEM."),
   keyFile: optional(filePath(), "The private key of the client certificate, as PEM."),
   verify: withDefault(
     flag(),
@@ -29,16 +29,16 @@ export const upstreamSection = section(
   {
     backends: required(
       listOf(backendUrl(), { min: 1, max: 1_000 }),
-      "Where it is, http://host:port or https://host:port, once or several times.",
+      "The addresses of its servers, http://host:port or https://host:port.",
     ),
     tls: optional(
       tlsSection,
-      "How https backends are verified, and the certificate shown to them.",
+      "How https backends are verified, and the client certificate for them.",
     ),
     balance: withDefault(
       oneOf(["round-robin", "least-connections"]),
       "round-robin",
-      "Which backend is next: the one after the last, or the one with the fewest requests under way.",
+      "How a backend is chosen: in turn, or the one with the fewest requests under way.",
     ),
     connectTimeoutMs: withDefault(
       duration({ min: 1, max: HOUR_MS }),
@@ -65,7 +65,7 @@ export const upstreamSection = section(
       5,
       "Failures in a row after which a backend is ejected.",
     ),
-    ejectMs: withDefault(duration({ min: 1, max: HOUR_MS }), 10_000, "For how long it is ejected."),
+    ejectMs: withDefault(duration({ min: 1, max: HOUR_MS }), 10_000, "How long it stays ejected."),
     connectionsMax: withDefault(
       whole({ min: 1, max: 65_535 }),
       256,
@@ -84,16 +84,16 @@ export const upstreamSection = section(
 export const routeSection = section({
   path: required(
     routePath(),
-    "A path, or everything below one: /api/*. The first route that fits serves.",
+    "A path, or everything below one: /api/*. The first route that matches is used.",
   ),
-  host: optional(hostName(), "The host that was asked for, without a port; without it any."),
+  host: optional(hostName(), "The host of the request, without a port; if omitted, any host."),
   upstream: required(
     text({ what: "the name of an upstream", pattern: /^[\w-]+$/, lengthMax: 64 }),
-    "The name of the upstream that serves.",
+    "The name of the upstream that serves the request.",
   ),
   preserveHost: withDefault(
     flag(),
     true,
-    "Whether the Host of the client is passed on, instead of the backend's.",
+    "Whether the client's Host header is forwarded, instead of the backend's host.",
   ),
 });
