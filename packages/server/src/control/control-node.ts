@@ -5,6 +5,7 @@ import { after, type CancelTimer, pause, readMs, wallMs } from "../base/clock.js
 import { ServerError } from "../base/errors.js";
 import { readVersion } from "../base/version.js";
 import type { ControlConfig, FollowControlConfig } from "../config/config.js";
+import type { ControlFigures } from "../telemetry/telemetry.js";
 import { ControlPlane } from "./control-plane.js";
 import type { Database, Unsubscribe } from "./database/database.js";
 import { openDatabase } from "./database/open-database.js";
@@ -74,6 +75,9 @@ export class ControlNode {
   #spread: () => Promise<void> = async () => {};
   #cancelPrepare: CancelTimer = () => {};
   #closing: Promise<void> | undefined;
+  /** Since the start. */
+  #changes = 0;
+  readonly #problems = { feed: 0, snapshot: 0 };
   /** The latest, for an error of the start. */
   #problem: unknown;
 
@@ -92,12 +96,17 @@ export class ControlNode {
       onApplied: (changes) => {
         if (changes === undefined) this.hub.restart();
         else this.hub.add(changes);
+        this.#changes += changes?.length ?? 0;
       },
-      onProblem: (what, error) => this.#report(what, error),
+      onProblem: (what, error, of) => {
+        this.#problems[of]++;
+        this.#report(what, error);
+      },
     });
     this.hub = new ChangeHub(this.state);
     this.feedServer = this.plane && new FeedServer(this.hub);
     this.#nodes = this.#toNodes();
+    options.telemetry.watchControl(() => this.#toFigures());
   }
 
   /** The control node that this node follows; undefined if it is one. */
@@ -169,6 +178,20 @@ export class ControlNode {
     const sequence = Math.max(0, this.state.sequence - RECALLED_MAX);
     const changes = await this.#feed.changesAfter({ sequence, hash: "" }).catch(() => []);
     this.hub.addEarlier(changes);
+  }
+
+  #toFigures(): ControlFigures {
+    const { sequence } = this.state;
+    const followers = this.feedServer?.streams.list();
+    const behind = followers?.map((each) => Math.max(0, sequence - each.sequence));
+    return {
+      sequence,
+      ageMs: this.ageMs,
+      followers: followers?.length,
+      followersBehind: behind?.reduce((most, each) => Math.max(most, each), 0),
+      changes: this.#changes,
+      problems: { ...this.#problems },
+    };
   }
 
   #report(what: string, error: unknown): void {

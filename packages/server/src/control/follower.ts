@@ -19,7 +19,9 @@ export interface FollowerOptions {
   /** Called after changes were applied and came into force; with undefined if the state was replaced as a whole. */
   readonly onApplied?: ((changes: readonly NodeChange[] | undefined) => void) | undefined;
   /** Called when the feed or the file fails, with what was seen. The follower goes on. */
-  readonly onProblem?: ((what: string, error: unknown) => void) | undefined;
+  readonly onProblem?:
+    | ((what: string, error: unknown, of: "feed" | "snapshot") => void)
+    | undefined;
   /** How often the feed is asked without a notice: the safety net. Default 1,000. */
   readonly pollMs?: number | undefined;
 }
@@ -52,7 +54,7 @@ export class Follower {
     const { snapshotFile } = options;
     this.#file = snapshotFile === undefined ? undefined : new SnapshotFile(snapshotFile);
     const kept = this.#file?.read((why) =>
-      this.#report("the snapshot can't be used", new Error(why)),
+      this.#report("the snapshot can't be used", new Error(why), "snapshot"),
     );
     this.state = kept ?? new ControlState();
     this.#needsSnapshot = kept === undefined;
@@ -168,11 +170,11 @@ export class Follower {
     try {
       write();
     } catch (error) {
-      this.#report("the snapshot can't be written", error);
+      this.#report("the snapshot can't be written", error, "snapshot");
     }
   }
 
-  #report(what: string, error: unknown): void {
-    this.#options.onProblem?.(what, error);
+  #report(what: string, error: unknown, of: "feed" | "snapshot" = "feed"): void {
+    this.#options.onProblem?.(what, error, of);
   }
 }

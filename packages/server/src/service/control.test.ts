@@ -286,6 +286,12 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
       { name: "node-1", kind: "control", behind: 0, isAway: false },
       { name: "edge-1", kind: "follower", isAway: false, via: "node-1" },
     ]);
+    const metrics = await control.core.telemetry.metrics();
+    expect(metrics).toContain('rate_limiter_control_followers{region="local"} 1');
+    expect(metrics).toMatch(/rate_limiter_control_sequence\{region="local"\} \d+/);
+    expect(await follower.core.telemetry.metrics()).toMatch(
+      /rate_limiter_control_age_seconds\{region="local"\} \d/,
+    );
     // Access tokens hold on every node, and a node's token opens the feed only.
     expect(await ask(follower, "/v1/rules", secret)).toMatchObject({ status: 403 });
     expect(await ask(follower, "/v1/plans")).toMatchObject({

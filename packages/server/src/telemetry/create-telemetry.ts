@@ -21,6 +21,7 @@ import { createRandom, newSecret } from "./random.js";
 import { DecisionTally, HOT_HITS } from "./tally/decision-tally.js";
 import { RuleMeters } from "./tally/rule-meters.js";
 import type {
+  ControlFigures,
   CountedVerdict,
   LimitVerdict,
   ListenerName,
@@ -80,6 +81,7 @@ class ServiceTelemetry implements Telemetry {
   readonly #reloadFailed = new Counts(["what"]);
   readonly #upstreams = new Counts(["upstream", "outcome"]);
   #jwksFetchFailures = 0;
+  #readControl: (() => ControlFigures) | undefined;
   #workersEnded = 0;
   readonly #repeatedProblems: RepeatedProblems;
   readonly #fileProblems: FileProblems;
@@ -226,6 +228,10 @@ class ServiceTelemetry implements Telemetry {
     this.#stats.watch(source);
   }
 
+  watchControl(read: () => ControlFigures): void {
+    this.#readControl = read;
+  }
+
   measured(store: Store): Store {
     this.watch(store);
     return store.isRemote === true
@@ -266,6 +272,7 @@ class ServiceTelemetry implements Telemetry {
       reloadFailed: this.#reloadFailed,
       upstreams: this.#upstreams,
       jwksFetchFailures: () => this.#jwksFetchFailures,
+      control: () => this.#readControl?.(),
       workersEnded: () => this.#workersEnded,
     };
     return createRegistry(sources, { region: this.#config.region, hasProcessMetrics });

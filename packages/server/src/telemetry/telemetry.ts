@@ -44,6 +44,21 @@ export type UpstreamOutcome =
   | "ejected"
   | "returned";
 
+/** What metrics show of the control plane. */
+export interface ControlFigures {
+  /** The last change that was applied. */
+  readonly sequence: number;
+  /** How long ago the state was known to be current. */
+  readonly ageMs: number;
+  /** Undefined on nodes that are followers. */
+  readonly followers: number | undefined;
+  /** Changes that the one furthest behind has still to apply. */
+  readonly followersBehind: number | undefined;
+  /** Changes that were applied since the start. */
+  readonly changes: number;
+  readonly problems: { readonly feed: number; readonly snapshot: number };
+}
+
 /** Receives what happens. None of these throws. */
 export interface Telemetry {
   readonly log: Logger;
@@ -104,6 +119,8 @@ export interface Telemetry {
   workerEnded(): void;
   /** Makes metrics include the statistics of a policy, or of a store with `stats`. */
   watch(source: Policy | Store): void;
+  /** The control plane, whose figures metrics show from now on. */
+  watchControl(read: () => ControlFigures): void;
   /** The store, with its calls timed and its errors counted. */
   measured(store: Store): Store;
   /** The metrics in Prometheus' text format. */

@@ -156,6 +156,37 @@ export const METRICS = {
     "rate_limiter_jwks_fetch_failures_total",
     "Fetches of identity.jwt.jwksUrl that failed; keys that were fetched before stay in use for jwksStaleMs.",
   ),
+  controlSequence: gauge(
+    "rate_limiter_control_sequence",
+    "The last change of the control plane that this node has applied.",
+    [],
+    "max",
+  ),
+  controlAgeSeconds: gauge(
+    "rate_limiter_control_age_seconds",
+    "Seconds since this node's copy of the control plane was known to be current.",
+    [],
+    "max",
+  ),
+  controlFollowers: gauge(
+    "rate_limiter_control_followers",
+    "Followers that are connected to this control node.",
+  ),
+  controlFollowersBehind: gauge(
+    "rate_limiter_control_followers_behind",
+    "Changes that the follower which is furthest behind has still to apply.",
+    [],
+    "max",
+  ),
+  controlChanges: counter(
+    "rate_limiter_control_changes_total",
+    "Changes of the control plane that this node has applied since it started.",
+  ),
+  controlProblems: counter(
+    "rate_limiter_control_problems_total",
+    "Failures to follow the control plane (feed) or to keep its state on disk (snapshot).",
+    ["what"],
+  ),
   workersEnded: counter(
     "rate_limiter_workers_ended_total",
     "Worker processes that exited unexpectedly; each is replaced.",

@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import type { DecisionLog } from "../log/decision-log.js";
 import type { DecisionTally } from "../tally/decision-tally.js";
 import type { RuleMeter, RuleMeters } from "../tally/rule-meters.js";
-import type { ListenerName } from "../telemetry.js";
+import type { ControlFigures, ListenerName } from "../telemetry.js";
 import type { Counts, FallbackTime } from "./counts.js";
 import type { Latency } from "./latency.js";
 import type { StoreTimes } from "./measured-store.js";
@@ -27,6 +27,8 @@ export interface MetricSources {
   readonly reloadFailed: Counts;
   readonly upstreams: Counts;
   readonly jwksFetchFailures: () => number;
+  /** Undefined without a control plane. */
+  readonly control: () => ControlFigures | undefined;
   readonly workersEnded: () => number;
 }
 
@@ -163,6 +165,15 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
   reloadFailed: ({ reloadFailed }) => reloadFailed.samples(),
   upstream: ({ upstreams }) => upstreams.samples(),
   jwksFetchFailures: ({ jwksFetchFailures }) => [of(jwksFetchFailures())],
+  controlSequence: ofControl(({ sequence }) => sequence),
+  controlAgeSeconds: ofControl(({ ageMs }) => ageMs / 1_000),
+  controlFollowers: ofControl(({ followers }) => followers),
+  controlFollowersBehind: ofControl(({ followersBehind }) => followersBehind),
+  controlChanges: ofControl(({ changes }) => changes),
+  *controlProblems({ control }) {
+    for (const [what, value] of Object.entries(control()?.problems ?? {}))
+      yield of(value, { what });
+  },
   workersEnded: ({ workersEnded }) => [of(workersEnded())],
   logLeftOut: ({ decisionLog }) => [of(decisionLog.leftOut)],
 };
@@ -180,6 +191,15 @@ function byRule(toCounts: (meter: RuleMeter) => Readonly<Record<string, number>>
         yield of(value, { rule, endpoint, key_type: keyType, outcome });
       }
     }
+  };
+}
+
+/** One number of the control plane; nothing without one, or where it does not apply. */
+function ofControl(pick: (figures: ControlFigures) => number | undefined): Reader {
+  return ({ control }) => {
+    const figures = control();
+    const value = figures && pick(figures);
+    return value === undefined ? [] : [of(value)];
   };
 }
 
