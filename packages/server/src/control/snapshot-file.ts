@@ -67,7 +67,8 @@ export class SnapshotFile {
     const lines = entities.map((entity) => `${JSON.stringify(entity)}\n`).join("");
     const sha256 = hashOf(`${sequence} ${hash}\n${lines}`);
     const header: Header = { format: FORMAT, sequence, hash, entities: entities.length, sha256 };
-    const beside = `${this.#path}.${process.pid}.new`;
+    // One name, so that a process that was killed while it wrote leaves nothing that stays.
+    const beside = `${this.#path}.new`;
     // On the disk before it has the name: after a power failure an empty file would be in its place.
     writeThrough(beside, `${JSON.stringify(header)}\n${lines}`);
     renameSync(beside, this.#path);
