@@ -4,6 +4,7 @@
 import { slidingCounter } from "./accuracy/sliding-counter.js";
 import type { Bench } from "./bench.js";
 import { evict } from "./bounded/evict.js";
+import { keyBytes, keyLookup } from "./control/keys.js";
 import { express, fastify, node } from "./http/throughput.js";
 import { importCore, importExpress } from "./import/import.js";
 import { adversarial } from "./memory/adversarial.js";
@@ -78,6 +79,8 @@ export const benches: readonly Bench[] = [
   workersGateway,
   workersRefuse,
   workersEnvoy,
+  keyLookup,
+  keyBytes,
 ];
 
 /** The benchmarks whose id starts with one of `names`; all if there are none. */

@@ -88,6 +88,8 @@ describe("API keys of the control plane", () => {
       "x".repeat(56),
       `${key.secret.slice(0, -1)}\u{1f511}`,
       key.secret.toLowerCase(),
+      `slt_${key.secret.slice(4)}`,
+      withHighBits(key.secret),
       mixed,
       makeSecret("accessToken", fillFromSystem).secret,
     ];
@@ -178,3 +180,9 @@ describe("API keys of the control plane", () => {
     ]);
   });
 });
+
+/** Another string whose id is read as the same bytes, if characters beyond ASCII are not refused. */
+function withHighBits(secret: string): string {
+  const [first, second] = [secret.charCodeAt(4), secret.charCodeAt(5)];
+  return `${secret.slice(0, 4)}${String.fromCharCode(first | (second << 8))}${secret.slice(5)}`;
+}

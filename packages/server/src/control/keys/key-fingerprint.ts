@@ -7,23 +7,22 @@ import type { FillRandom } from "../secret-format.js";
 
 /** 2^31 - 1. */
 const PRIME = 0x7fffffff;
+const INVERSE = 1 / PRIME;
 const ASCII_MAX = 0x7f;
 
-/** Makes fingerprints of the characters of a string from one place to another. */
+/** Makes fingerprints of strings of one length. */
 export class KeyFingerprint {
-  readonly #from: number;
-  readonly #to: number;
+  readonly #length: number;
   /** For each pair of characters one factor of either form. */
   readonly #factors: Float64Array;
   /** Of the latest string. Never both 0, which stands for none. */
   low = 0;
   high = 0;
 
-  /** @param range - An even number of characters, at most 64: sums stay exact. */
-  constructor(range: { readonly from: number; readonly to: number }, fillRandom: FillRandom) {
-    this.#from = range.from;
-    this.#to = range.to;
-    const words = new Uint32Array(range.to - range.from);
+  /** @param length - Of the strings: even, at most 64, so that sums stay exact. */
+  constructor(length: number, fillRandom: FillRandom) {
+    this.#length = length;
+    const words = new Uint32Array(length);
     fillRandom(new Uint8Array(words.buffer));
     this.#factors = Float64Array.from(words, (word) => word % PRIME);
   }
@@ -34,17 +33,23 @@ export class KeyFingerprint {
     let low = 0;
     let high = 0;
     let seen = 0;
-    for (let at = this.#from, i = 0; at < this.#to; at += 2, i += 2) {
-      const first = text.charCodeAt(at);
-      const second = text.charCodeAt(at + 1);
+    for (let i = 0; i < this.#length; i += 2) {
+      const first = text.charCodeAt(i);
+      const second = text.charCodeAt(i + 1);
       seen |= first | second;
       const pair = (first << 7) | second;
       low += (factors[i] as number) * pair;
       high += (factors[i + 1] as number) * pair;
     }
-    this.low = low % PRIME;
-    // One bit of the rest says that there is a fingerprint.
-    this.high = ((high % PRIME) | 0x80000000) >>> 0;
+    this.low = restOf(low);
+    // One bit says that there is a fingerprint.
+    this.high = (restOf(high) | 0x80000000) >>> 0;
     return seen <= ASCII_MAX;
   }
+}
+
+/** By multiplication: the remainder of a number beyond 32 bits takes longer than all the rest. */
+function restOf(sum: number): number {
+  const rest = sum - Math.floor(sum * INVERSE) * PRIME;
+  return (rest < 0 ? rest + PRIME : rest >= PRIME ? rest - PRIME : rest) >>> 0;
 }

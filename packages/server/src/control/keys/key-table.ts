@@ -5,7 +5,23 @@
 import type { EntityBody } from "../entities.js";
 import type { FillRandom } from "../secret-format.js";
 import { Interned } from "./interned.js";
-import { HASH_BYTES, ID_LENGTH, moveRow, toColumns } from "./key-columns.js";
+import {
+  COUNTED_AS,
+  EXPIRES,
+  HASH_BYTES,
+  hashOfWords,
+  ID,
+  ID_LENGTH,
+  LAST_USE,
+  moveRow,
+  PRINT_HIGH,
+  PRINT_LOW,
+  SCOPES,
+  TENANT,
+  toColumns,
+  WIDTH,
+  wordAt,
+} from "./key-columns.js";
 import { KeyFingerprint } from "./key-fingerprint.js";
 
 /** Where an id stands in a key as it is sent: `slk_<id>_<secret>_<checksum>`. */
@@ -52,10 +68,7 @@ export class KeyTable {
 
   /** @param fillRandom - What fingerprints are drawn from. */
   constructor(fillRandom: FillRandom) {
-    this.#fingerprint = new KeyFingerprint(
-      { from: ID_FROM + ID_LENGTH, to: SENT_LENGTH },
-      fillRandom,
-    );
+    this.#fingerprint = new KeyFingerprint(SENT_LENGTH, fillRandom);
   }
 
   /** How many keys there are. */
@@ -90,17 +103,19 @@ export class KeyTable {
     let row = this.find(id);
     if (row === NO_ROW) row = this.#addRow(id);
     else this.#release(row);
-    const columns = this.#columns;
+    const { hot, hashes, expiries, sequences } = this.#columns;
+    const at = row * WIDTH;
     const list = Array.isArray(scopes) && scopes.length > 0 ? scopes : undefined;
-    columns.hashes.set(Buffer.from(hash, "hex"), row * HASH_BYTES);
-    columns.tenants[row] = this.#strings.add(String(tenant ?? ""));
-    columns.scopes[row] = list === undefined ? 0 : this.#strings.add(JSON.stringify(list));
-    columns.countedAs[row] = countedAs === undefined ? 0 : this.#strings.add(String(countedAs));
-    columns.expiries[row] =
-      typeof expiresAtMs === "number" ? expiresAtMs : Number.POSITIVE_INFINITY;
-    columns.sequences[row] = sequence;
-    columns.lows[row] = 0;
-    columns.highs[row] = 0;
+    const expires = typeof expiresAtMs === "number";
+    hashes.set(Buffer.from(hash, "hex"), row * HASH_BYTES);
+    hot[at + TENANT] = this.#strings.add(String(tenant ?? ""));
+    hot[at + SCOPES] = list === undefined ? 0 : this.#strings.add(JSON.stringify(list));
+    hot[at + COUNTED_AS] = countedAs === undefined ? 0 : this.#strings.add(String(countedAs));
+    hot[at + EXPIRES] = expires ? 1 : 0;
+    hot[at + PRINT_LOW] = 0;
+    hot[at + PRINT_HIGH] = 0;
+    expiries[row] = expires ? expiresAtMs : Number.POSITIVE_INFINITY;
+    sequences[row] = sequence;
     return true;
   }
 
@@ -133,19 +148,20 @@ export class KeyTable {
    * of this row was not verified yet.
    */
   isVerified(row: number, sent: string): boolean | undefined {
-    const { lows, highs } = this.#columns;
-    const high = highs[row] as number;
+    const { hot } = this.#columns;
+    const high = hot[row * WIDTH + PRINT_HIGH] as number;
     if (high === 0) return undefined;
     const fingerprint = this.#fingerprint;
-    return fingerprint.read(sent) && lows[row] === fingerprint.low && high === fingerprint.high;
+    if (!fingerprint.read(sent) || high !== fingerprint.high) return false;
+    return hot[row * WIDTH + PRINT_LOW] === fingerprint.low;
   }
 
   /** Remembers the key that was sent, whose SHA-256 is that of the row. */
   setVerified(row: number, sent: string): void {
     const fingerprint = this.#fingerprint;
     if (!fingerprint.read(sent)) return;
-    this.#columns.lows[row] = fingerprint.low;
-    this.#columns.highs[row] = fingerprint.high;
+    this.#columns.hot[row * WIDTH + PRINT_LOW] = fingerprint.low;
+    this.#columns.hot[row * WIDTH + PRINT_HIGH] = fingerprint.high;
   }
 
   /** The SHA-256 of a row's key, in hexadecimal. */
@@ -156,31 +172,32 @@ export class KeyTable {
 
   /** A number that stands for the tenant, the same for all of its keys. */
   tenantNumberOf(row: number): number {
-    return this.#columns.tenants[row] as number;
+    return this.#word(row, TENANT);
   }
 
   tenantOf(row: number): string {
-    return this.#strings.at(this.#columns.tenants[row] as number);
+    return this.#strings.at(this.#word(row, TENANT));
   }
 
   /** A number that stands for the scopes, the same for all keys that have them; 0 if there are none. */
   scopesNumberOf(row: number): number {
-    return this.#columns.scopes[row] as number;
+    return this.#word(row, SCOPES);
   }
 
   scopesOf(row: number): readonly string[] {
-    const number = this.#columns.scopes[row] as number;
+    const number = this.#word(row, SCOPES);
     return number === 0 ? NO_SCOPES : JSON.parse(this.#strings.at(number));
   }
 
   /** The id that a key is counted by, if it is not its own. */
   countedAsOf(row: number): string | undefined {
-    const number = this.#columns.countedAs[row] as number;
+    const number = this.#word(row, COUNTED_AS);
     return number === 0 ? undefined : this.#strings.at(number);
   }
 
   /** When a key ends, by the wall clock; Infinity if it does not. */
   expiryOf(row: number): number {
+    if (this.#word(row, EXPIRES) === 0) return Number.POSITIVE_INFINITY;
     return this.#columns.expiries[row] as number;
   }
 
@@ -191,16 +208,16 @@ export class KeyTable {
 
   /** The hour in which a key was noted as used; 0 if it was not. */
   lastUseOf(row: number): number {
-    return this.#columns.lastUses[row] as number;
+    return this.#word(row, LAST_USE);
   }
 
   setLastUse(row: number, hour: number): void {
-    this.#columns.lastUses[row] = hour;
+    this.#columns.hot[row * WIDTH + LAST_USE] = hour;
   }
 
   idOf(row: number): string {
-    const from = row * ID_LENGTH;
-    return Buffer.from(this.#columns.ids.buffer, from, ID_LENGTH).toString("latin1");
+    const [a, b, c] = this.#idOf(row);
+    return String.fromCharCode(...charsOf(a), ...charsOf(b), ...charsOf(c));
   }
 
   /** What nodes know of a key. */
@@ -218,15 +235,16 @@ export class KeyTable {
 
   #find(text: string, from: number): number {
     const slots = this.#slots;
-    const { ids } = this.#columns;
+    const { hot } = this.#columns;
     const mask = slots.length - 1;
-    for (let at = hashIn(text, from) & mask; ; at = (at + 1) & mask) {
+    const a = wordAt(text, from);
+    const b = wordAt(text, from + 4);
+    const c = wordAt(text, from + 8);
+    for (let at = hashOfWords(a, b, c) & mask; ; at = (at + 1) & mask) {
       const row = (slots[at] as number) - 1;
       if (row < 0) return NO_ROW;
-      const start = row * ID_LENGTH;
-      let i = 0;
-      while (i < ID_LENGTH && ids[start + i] === text.charCodeAt(from + i)) i++;
-      if (i === ID_LENGTH) return row;
+      const id = row * WIDTH + ID;
+      if (hot[id] === a && hot[id + 1] === b && hot[id + 2] === c) return row;
     }
   }
 
@@ -235,18 +253,24 @@ export class KeyTable {
     const { length } = this.#columns.sequences;
     if (row === length) this.#resize(Math.max(ROWS_MIN, Math.ceil(length * GROWTH)));
     this.#size = row + 1;
-    const { ids, lastUses } = this.#columns;
-    for (let i = 0; i < ID_LENGTH; i++) ids[row * ID_LENGTH + i] = id.charCodeAt(i);
-    lastUses[row] = 0;
-    this.#takeSlot(hashIn(id, 0), row);
+    const at = row * WIDTH;
+    const { hot } = this.#columns;
+    for (let i = 0; i < ID_LENGTH / 4; i++) hot[at + ID + i] = wordAt(id, i * 4);
+    hot[at + LAST_USE] = 0;
+    this.#takeSlot(this.#hashOfRow(row), row);
     return row;
   }
 
   #release(row: number): void {
-    const { tenants, scopes, countedAs } = this.#columns;
-    this.#strings.release(tenants[row] as number);
-    this.#strings.release(scopes[row] as number);
-    this.#strings.release(countedAs[row] as number);
+    for (const word of [TENANT, SCOPES, COUNTED_AS]) this.#strings.release(this.#word(row, word));
+  }
+
+  #word(row: number, word: number): number {
+    return this.#columns.hot[row * WIDTH + word] as number;
+  }
+
+  #idOf(row: number): readonly [number, number, number] {
+    return [this.#word(row, ID), this.#word(row, ID + 1), this.#word(row, ID + 2)];
   }
 
   #resize(rows: number): void {
@@ -286,26 +310,10 @@ export class KeyTable {
   }
 
   #hashOfRow(row: number): number {
-    let hash = 0;
-    const { ids } = this.#columns;
-    for (let i = row * ID_LENGTH; i < (row + 1) * ID_LENGTH; i++)
-      hash = mix(hash, ids[i] as number);
-    return spread(hash);
+    return hashOfWords(...this.#idOf(row));
   }
 }
 
-/** The hash of an id within a string. Ids are random, so there is nothing to defend against. */
-function hashIn(text: string, from: number): number {
-  let hash = 0;
-  for (let i = from; i < from + ID_LENGTH; i++) hash = mix(hash, text.charCodeAt(i));
-  return spread(hash);
-}
-
-function mix(hash: number, code: number): number {
-  return Math.imul(hash, 31) + code;
-}
-
-function spread(hash: number): number {
-  const mixed = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
-  return (mixed ^ (mixed >>> 13)) >>> 0;
+function charsOf(word: number): readonly number[] {
+  return [word & 0xff, (word >>> 8) & 0xff, (word >>> 16) & 0xff, word >>> 24];
 }

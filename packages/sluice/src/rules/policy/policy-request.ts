@@ -153,7 +153,7 @@ export class PolicyRequest implements ChargeContext {
     early: Matcher<CompiledRule>,
     late: Matcher<CompiledRule>,
   ): MaybePromise<boolean> {
-    const passed = this.#pass(early, false);
+    const passed = early.isEmpty || this.#pass(early, false);
     if (isThenable(passed))
       return passed.then((allowed) => allowed && this.#passLate(identify, late));
     return passed && this.#passLate(identify, late);
@@ -168,7 +168,8 @@ export class PolicyRequest implements ChargeContext {
 
   /** @param late - The rules that know the caller; undefined if none is in force for it. */
   #passLate(identify: Identify, late: Matcher<CompiledRule> | undefined): MaybePromise<boolean> {
-    const needsBody = late !== undefined && this.compiled.byBody.mayMatch(this.normalized);
+    const { byBody } = this.compiled;
+    const needsBody = late !== undefined && !byBody.isEmpty && byBody.mayMatch(this.normalized);
     const facts = identify(needsBody ? WITH_BODY : WITHOUT_BODY);
     if (isThenable(facts)) {
       return Promise.resolve(facts).then((known) => this.#passKnown(known, late, false));
