@@ -46,7 +46,7 @@ describe("ServerError", () => {
     expect(error).toBeInstanceOf(Error);
     expect(error).toMatchObject({ name: "ServerError", code: "SLUICE_LISTEN_FAILED", status: 500 });
     expect(error.cause).toBe(cause);
-    expect(error.message).toBe("the address can't be listened at: 127.0.0.1:80 is taken");
+    expect(error.message).toBe("can't listen on the address: 127.0.0.1:80 is taken");
   });
 
   it("has no cause where there is none", () => {

@@ -13,7 +13,7 @@ interface CatalogueEntry {
 export const serverErrorCatalogue = {
   SLUICE_CONFIG_INVALID: { status: 500, summary: "the configuration can't be used" },
   SLUICE_CONFIG_UNREADABLE: { status: 500, summary: "the configuration can't be read" },
-  SLUICE_LISTEN_FAILED: { status: 500, summary: "the address can't be listened at" },
+  SLUICE_LISTEN_FAILED: { status: 500, summary: "can't listen on the address" },
   SLUICE_ENVOY_CONFIG_INVALID: { status: 500, summary: "the Envoy configuration can't be used" },
   SLUICE_WORKER_FAILED: { status: 500, summary: "a worker process failed" },
   SLUICE_UPSTREAM_UNAVAILABLE: { status: 502, summary: "the upstream did not answer" },
@@ -22,8 +22,8 @@ export const serverErrorCatalogue = {
   SLUICE_REQUEST_INVALID: { status: 400, summary: "the request can't be understood" },
   SLUICE_UNAUTHORIZED: { status: 401, summary: "the request needs a bearer token" },
   SLUICE_NOT_FOUND: { status: 404, summary: "there is nothing at that path" },
-  SLUICE_METHOD_NOT_ALLOWED: { status: 405, summary: "the path does not answer that method" },
-  SLUICE_FORBIDDEN: { status: 403, summary: "the request is not taken from there" },
+  SLUICE_METHOD_NOT_ALLOWED: { status: 405, summary: "the path does not support that method" },
+  SLUICE_FORBIDDEN: { status: 403, summary: "the request is not accepted from there" },
   SLUICE_ROLE_INSUFFICIENT: { status: 403, summary: "the caller's role does not allow it" },
   SLUICE_HOLD_UNKNOWN: { status: 404, summary: "nothing is held under that id" },
   SLUICE_IN_FLIGHT: {

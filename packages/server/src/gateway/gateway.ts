@@ -26,7 +26,7 @@ import { Upstream } from "./upstream/upstream.js";
 /**
  * Opens the gateway.
  *
- * @throws ServerError `SLUICE_LISTEN_FAILED` if the address can't be listened at.
+ * @throws ServerError `SLUICE_LISTEN_FAILED` if it can't listen on the address.
  */
 export async function openGateway(core: Core): Promise<Listener> {
   const { gateway: config } = core.config;

@@ -108,7 +108,7 @@ describe("a delay beyond the deadline", () => {
       await limiter.check("caller:else");
       expect(await usedOf("user:1")).toBe(1);
     });
-    expect(guarded.stats.lateGivenBack).toBe(20);
+    expect(guarded.stats.lateRefunded).toBe(20);
   });
 
   it("a late admission whose giving back lost its reply is given back once", async () => {

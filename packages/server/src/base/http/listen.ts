@@ -19,7 +19,7 @@ const BACKLOG = 4_096;
  * Has a server listen. Returns where: `127.0.0.1:8080`, `[::1]:8080`, with the port that it got.
  *
  * @param name - The listener, for errors.
- * @throws ServerError `SLUICE_LISTEN_FAILED` if the address can't be listened at.
+ * @throws ServerError `SLUICE_LISTEN_FAILED` if it can't listen on the address.
  */
 export function listenAt(server: Server, listen: ListenAddress, name: string): Promise<string> {
   const { host, port } = listen;

@@ -100,8 +100,8 @@ export const METRICS = {
     "rate_limiter_store_unsettled_total",
     "Receipts that were dropped because the shared store could not settle them.",
   ),
-  lateGivenBack: counter(
-    "rate_limiter_store_late_given_back_total",
+  lateRefunded: counter(
+    "rate_limiter_store_late_refunded_total",
     "Decisions that the shared store admitted too late and that were refunded.",
   ),
   leases: counter("rate_limiter_leases_total", "Leases that were taken."),

@@ -117,7 +117,7 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
   debtGivenUp: sum("memory", ({ debtGivenUp }) => debtGivenUp),
   arenaRefusals: sum("memory", ({ arenaRefusals }) => arenaRefusals),
   unsettled: sum("resilient", ({ unsettled }) => unsettled),
-  lateGivenBack: sum("resilient", ({ lateGivenBack }) => lateGivenBack),
+  lateRefunded: sum("resilient", ({ lateRefunded }) => lateRefunded),
   leases: sum("leased", ({ leases }) => leases),
   *leaseUnits({ stats }) {
     const { leased } = stats.read();

@@ -91,7 +91,7 @@ describe("random traces", () => {
       expect({ seed, ...count, used }).toEqual({ seed, ...count, waiting: 0, used: count.byStore });
       expect(stats).toMatchObject({ state: "closed", settlingsWaiting: 0, unsettled: 0 });
       expect(count.byPolicy).toBe(0);
-      late += stats.lateGivenBack;
+      late += stats.lateRefunded;
     }
     expect(late).toBeGreaterThan(TRACES / 2);
   });

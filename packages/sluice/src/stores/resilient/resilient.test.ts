@@ -142,7 +142,7 @@ describe("a store that does not answer in time", () => {
       inner.calls[0].answer();
       await settled();
       expect(usedIn(stand)).toBe(isGivenBack ? 0 : 1);
-      expect(store.stats.lateGivenBack).toBe(isGivenBack ? 1 : 0);
+      expect(store.stats.lateRefunded).toBe(isGivenBack ? 1 : 0);
     },
   );
 
@@ -183,7 +183,7 @@ describe("a store that does not answer in time", () => {
     expect(await second).toMatchObject({ allowed: true });
     await settled();
     expect(usedIn(stand)).toBe(1);
-    expect(store.stats.lateGivenBack).toBe(0);
+    expect(store.stats.lateRefunded).toBe(0);
   });
 
   it("gives a late admission with a request id back if it was not sent again", async () => {

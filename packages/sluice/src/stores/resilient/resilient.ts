@@ -46,7 +46,7 @@ export interface ResilientStats {
   /** Decisions that a policy made. */
   readonly fallbackDecisions: number;
   /** Decisions that the store admitted too late and that were refunded. */
-  readonly lateGivenBack: number;
+  readonly lateRefunded: number;
   /** Settlements that wait until the store is back. */
   readonly settlingsWaiting: number;
   /** Settlements that were dropped: too many waited, or the store was closed before it took them. */
@@ -102,7 +102,7 @@ export class ResilientStore extends ForwardingStore {
       breaker: this.#guard.breaker,
       lateIds: new LateIds(),
       unsettled: this.#unsettled,
-      counts: { fallbackDecisions: 0, lateGivenBack: 0 },
+      counts: { fallbackDecisions: 0, lateRefunded: 0 },
       giveBack: (settlings) => this.#giveBack(settlings),
     };
   }

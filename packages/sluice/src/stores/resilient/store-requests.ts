@@ -20,7 +20,7 @@ export interface Surroundings {
   readonly breaker: Breaker;
   readonly lateIds: LateIds;
   readonly unsettled: Unsettled;
-  readonly counts: { fallbackDecisions: number; lateGivenBack: number };
+  readonly counts: { fallbackDecisions: number; lateRefunded: number };
   /** Settles without waiting. Must not throw. */
   giveBack(settlings: readonly Settling[]): void;
 }
@@ -93,7 +93,7 @@ abstract class Deciding<Answer> extends Guarded<Outcome, Answer> {
     const { requestId } = this.options;
     const isSentAgain = requestId !== undefined && !lateIds.delete(requestId);
     if (!this.#isUnused || isSentAgain || receipts.length === 0) return;
-    counts.lateGivenBack++;
+    counts.lateRefunded++;
     const sinceMs = clock.now() - this.#sentAtMs;
     const chargedAtMs = (counter: Charge["counter"]) =>
       this.charges.find((charge) => charge.counter === counter)?.nowMs ?? this.charges[0].nowMs;
