@@ -4,7 +4,7 @@
 
 import type { Facts } from "../facts.js";
 import type { NormalizedRequest } from "../match/normalized-request.js";
-import type { ReadPath } from "../match/path.js";
+import type { ReadPath } from "../match/normalize-path.js";
 import {
   fillPattern,
   fitsPattern,

@@ -11,9 +11,9 @@ export interface Collector<C> {
   collect(request: NormalizedRequest, found: C[]): void;
 }
 
-/** A candidate, and what is still to be asked of a request before it is one of its own. */
-export interface Open<C> {
-  readonly candidate: C;
+/** An entry that matches a request if all these conditions are met. */
+export interface Candidate<C> {
+  readonly entry: C;
   readonly conditions: readonly Condition[];
 }
 
@@ -31,12 +31,12 @@ export class CollectorMaker {
   #valuesLeft = VALUES_MAX;
 
   /** What finds these candidates. */
-  make<C>(open: readonly Open<C>[], level = 0): Collector<C> {
-    if (open.length < LISTED_MIN || level === LEVELS_MAX) return toUnlisted(open);
-    const values = countAll(open);
-    if (values === 0 || values > this.#valuesLeft) return toUnlisted(open);
+  make<C>(candidates: readonly Candidate<C>[], level = 0): Collector<C> {
+    if (candidates.length < LISTED_MIN || level === LEVELS_MAX) return toUnlisted(candidates);
+    const values = countAll(candidates);
+    if (values === 0 || values > this.#valuesLeft) return toUnlisted(candidates);
     this.#valuesLeft -= values;
-    const plan = new ListingPlan(open);
+    const plan = new ListingPlan(candidates);
     const listings = [...plan.listings].map(([field, byValue]) => ({
       field,
       byValue: new Map([...byValue].map(([value, under]) => [value, this.make(under, level + 1)])),
@@ -46,26 +46,26 @@ export class CollectorMaker {
 }
 
 /** How many values are asked for altogether: what listing costs at most. */
-function countAll(open: readonly Open<unknown>[]): number {
+function countAll(candidates: readonly Candidate<unknown>[]): number {
   let count = 0;
-  for (const { conditions } of open) {
+  for (const { conditions } of candidates) {
     for (const { values } of conditions) count += values?.size ?? 0;
   }
   return count;
 }
 
-function toUnlisted<C>(open: readonly Open<C>[]): Collector<C> {
-  const singles = open.map(({ candidate, conditions }) => new Single(candidate, conditions));
+function toUnlisted<C>(candidates: readonly Candidate<C>[]): Collector<C> {
+  const singles = candidates.map(({ entry, conditions }) => new Single(entry, conditions));
   return singles.length === 1 ? singles[0] : new Several(singles);
 }
 
 /** One candidate, as most patterns have. */
 class Single<C> implements Collector<C> {
-  readonly #candidate: C;
+  readonly #entry: C;
   readonly #conditions: readonly Condition[];
 
-  constructor(candidate: C, conditions: readonly Condition[]) {
-    this.#candidate = candidate;
+  constructor(entry: C, conditions: readonly Condition[]) {
+    this.#entry = entry;
     this.#conditions = conditions;
   }
 
@@ -73,7 +73,7 @@ class Single<C> implements Collector<C> {
     for (const condition of this.#conditions) {
       if (!isMet(condition, request)) return;
     }
-    found.push(this.#candidate);
+    found.push(this.#entry);
   }
 }
 
@@ -117,41 +117,41 @@ class Listed<C> implements Collector<C> {
   }
 }
 
-/** Who would be listed where: each candidate by the field of which the most different values are asked. */
+/** Where each candidate is listed: by the field of which the most different values are asked. */
 class ListingPlan<C> {
-  readonly listings = new Map<Field, Map<string, Open<C>[]>>();
-  readonly others: Open<C>[] = [];
+  readonly listings = new Map<Field, Map<string, Candidate<C>[]>>();
+  readonly others: Candidate<C>[] = [];
 
-  constructor(open: readonly Open<C>[]) {
-    const counts = countValues(open);
-    for (const each of open) {
+  constructor(candidates: readonly Candidate<C>[]) {
+    const counts = countValues(candidates);
+    for (const each of candidates) {
       const best = toBest(each.conditions, counts);
       if (best?.values === undefined) this.others.push(each);
       else this.#list(best.field, best.values, without(each, best));
     }
   }
 
-  #list(field: Field, values: ReadonlySet<string>, open: Open<C>): void {
-    const byValue = this.listings.get(field) ?? new Map<string, Open<C>[]>();
+  #list(field: Field, values: ReadonlySet<string>, candidate: Candidate<C>): void {
+    const byValue = this.listings.get(field) ?? new Map<string, Candidate<C>[]>();
     this.listings.set(field, byValue);
     for (const value of values) {
       const under = byValue.get(value);
-      if (under === undefined) byValue.set(value, [open]);
-      else under.push(open);
+      if (under === undefined) byValue.set(value, [candidate]);
+      else under.push(candidate);
     }
   }
 }
 
-/** Who is found under a value need not be asked for it again. */
-function without<C>({ candidate, conditions }: Open<C>, met: Condition): Open<C> {
+/** A candidate that is found under a value need not be checked for it again. */
+function without<C>({ entry, conditions }: Candidate<C>, met: Condition): Candidate<C> {
   const left = conditions.filter((condition) => condition !== met);
-  return { candidate, conditions: left.length === 0 ? NONE : left };
+  return { entry, conditions: left.length === 0 ? NONE : left };
 }
 
 /** How many different values are asked of each field. */
-function countValues(open: readonly Open<unknown>[]): ReadonlyMap<Field, number> {
+function countValues(candidates: readonly Candidate<unknown>[]): ReadonlyMap<Field, number> {
   const seen = new Map<Field, Set<string>>();
-  for (const { conditions } of open) {
+  for (const { conditions } of candidates) {
     for (const { field, values } of conditions) {
       if (values === undefined) continue;
       const known = seen.get(field) ?? new Set();

@@ -1,11 +1,11 @@
 // Matches, made findable: by path first, then by what else they ask for.
 
 import type { Match } from "../rule.js";
-import { type Collector, CollectorMaker, type Open } from "./collector.js";
+import { type Candidate, type Collector, CollectorMaker } from "./collector.js";
 import { Fields } from "./field.js";
 import type { NormalizedRequest } from "./normalized-request.js";
 import { type PathPattern, toPattern } from "./path-pattern.js";
-import { PathTrie } from "./trie.js";
+import { PathTrie } from "./path-trie.js";
 
 /** Beyond so many entries for one request insertion would take longer than sorting. */
 const FEW_MAX = 32;
@@ -23,15 +23,15 @@ export class MatchIndex<T> {
   constructor(entries: readonly T[], toMatch: (entry: T) => Match) {
     this.#entries = entries;
     const fields = new Fields(entries.map(toMatch));
-    const everywhere: Open<number>[] = [];
+    const everywhere: Candidate<number>[] = [];
     const groups = new Groups<number>();
-    for (const [candidate, entry] of entries.entries()) {
+    for (const [place, entry] of entries.entries()) {
       const match = toMatch(entry);
-      const open = { candidate, conditions: fields.toConditions(match) };
-      if (match.paths.length === 0) everywhere.push(open);
-      for (const path of match.paths) groups.add(path, open);
+      const candidate = { entry: place, conditions: fields.toConditions(match) };
+      if (match.paths.length === 0) everywhere.push(candidate);
+      for (const path of match.paths) groups.add(path, candidate);
     }
-    const isFree = ({ conditions }: Open<number>) => conditions.length === 0;
+    const isFree = ({ conditions }: Candidate<number>) => conditions.length === 0;
     this.#isUnconditional = everywhere.length === entries.length && everywhere.every(isFree);
     const maker = new CollectorMaker();
     this.#everywhere = maker.make(everywhere);
@@ -65,20 +65,24 @@ export class MatchIndex<T> {
 
 /** Candidates by path pattern; patterns that fit the same paths are one. */
 class Groups<C> {
-  readonly #groups = new Map<string, { readonly pattern: PathPattern; readonly open: Open<C>[] }>();
+  readonly #groups = new Map<
+    string,
+    { readonly pattern: PathPattern; readonly candidates: Candidate<C>[] }
+  >();
 
-  add(path: string, open: Open<C>): void {
+  add(path: string, candidate: Candidate<C>): void {
     const pattern = toPattern(path);
-    const shape = JSON.stringify([pattern.literals, pattern.isOpen]);
+    const shape = JSON.stringify([pattern.literals, pattern.matchesBelow]);
     const group = this.#groups.get(shape);
-    if (group === undefined) this.#groups.set(shape, { pattern, open: [open] });
-    else group.open.push(open);
+    if (group === undefined) this.#groups.set(shape, { pattern, candidates: [candidate] });
+    else group.candidates.push(candidate);
   }
 
   toTrie(maker: CollectorMaker): PathTrie<C> | undefined {
     if (this.#groups.size === 0) return undefined;
     const trie = new PathTrie<C>();
-    for (const { pattern, open } of this.#groups.values()) trie.set(pattern, maker.make(open));
+    for (const { pattern, candidates } of this.#groups.values())
+      trie.set(pattern, maker.make(candidates));
     return trie;
   }
 }

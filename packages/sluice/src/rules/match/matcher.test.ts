@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { Facts } from "../facts.js";
 import type { Match } from "../rule.js";
 import { Matcher } from "./matcher.js";
+import { readPath } from "./normalize-path.js";
 import { NormalizedRequest } from "./normalized-request.js";
-import { readPath } from "./path.js";
 import { fitsPattern, toPattern } from "./path-pattern.js";
 
 const ANY: Match = { paths: [], methods: [], hosts: [], headers: new Map(), attributes: new Map() };

@@ -4,7 +4,7 @@
 import type { Facts } from "../facts.js";
 import { toClientAddress } from "../identity-keys/address.js";
 import { toHost, toWildcards } from "./host.js";
-import { type ReadPath, readPath } from "./path.js";
+import { type ReadPath, readPath } from "./normalize-path.js";
 
 /** The facts of one request, normalised on demand. */
 export class NormalizedRequest {

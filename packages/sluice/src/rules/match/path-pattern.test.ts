@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toPathSegments } from "./path.js";
+import { toPathSegments } from "./normalize-path.js";
 import { fillPattern, fitsPattern, toPathText, toPattern } from "./path-pattern.js";
 
 describe("a path pattern", () => {

@@ -3,7 +3,7 @@
 
 import { SluiceError, show } from "../../base/errors.js";
 import { escapeInPath } from "../identity-keys/escape.js";
-import { toPathSegments } from "./path.js";
+import { toPathSegments } from "./normalize-path.js";
 import { PATTERN_SEGMENTS_MAX } from "./path-variants.js";
 
 const PARAMETER = /^:[\w-]{1,64}$/;
@@ -17,7 +17,7 @@ export interface PathPattern {
   /** The same as the text has them: `users`, `:id`, `*`. */
   readonly names: readonly string[];
   /** Whether everything below matches too. */
-  readonly isOpen: boolean;
+  readonly matchesBelow: boolean;
 }
 
 /** Reads a pattern. Throws an error that says what was seen if it is none. */
@@ -27,8 +27,8 @@ export function toPattern(written: string): PathPattern {
   }
   if (/[?#;\\]/.test(written)) refusePattern(written, "can't hold ? # ; or \\");
   const parts = written.split("/").filter((part) => part !== "");
-  const isOpen = parts.at(-1) === "*";
-  if (isOpen) parts.pop();
+  const matchesBelow = parts.at(-1) === "*";
+  if (matchesBelow) parts.pop();
   if (parts.length > PATTERN_SEGMENTS_MAX) {
     refusePattern(written, `can't have more than ${PATTERN_SEGMENTS_MAX} segments`);
   }
@@ -37,7 +37,12 @@ export function toPattern(written: string): PathPattern {
     const literal = literals[i];
     return literal === undefined ? part : escapeInPath(literal);
   });
-  return { text: `/${[...names, ...(isOpen ? ["*"] : [])].join("/")}`, literals, names, isOpen };
+  return {
+    text: `/${[...names, ...(matchesBelow ? ["*"] : [])].join("/")}`,
+    literals,
+    names,
+    matchesBelow,
+  };
 }
 
 function toLiteral(part: string, written: string): string | undefined {
@@ -57,10 +62,10 @@ function refusePattern(written: unknown, why: string): never {
   throw new SluiceError("SLUICE_OPTION_INVALID", `a path pattern ${why}, got ${show(written)}`);
 }
 
-/** Whether a path fits a pattern. */
+/** Whether a path fits one pattern. Rules are matched by `PathTrie`, which looks through all patterns together. */
 export function fitsPattern(pattern: PathPattern, segments: readonly string[]): boolean {
-  const { literals, isOpen } = pattern;
-  if (isOpen ? segments.length < literals.length : segments.length !== literals.length)
+  const { literals, matchesBelow } = pattern;
+  if (matchesBelow ? segments.length < literals.length : segments.length !== literals.length)
     return false;
   for (let i = 0; i < literals.length; i++) {
     if (literals[i] !== undefined && literals[i] !== segments[i]) return false;

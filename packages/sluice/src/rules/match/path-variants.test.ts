@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readPath } from "./path.js";
+import { readPath } from "./normalize-path.js";
 import { fitsPattern, toPattern } from "./path-pattern.js";
 import { PATH_VARIANTS_MAX, PATTERN_SEGMENTS_MAX } from "./path-variants.js";
 

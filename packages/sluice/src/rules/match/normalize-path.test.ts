@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readPath, toPathSegments } from "./path.js";
+import { readPath, toPathSegments } from "./normalize-path.js";
 
 /** Ways to write the path of one rule, `/api/login`. */
 const SAME = [

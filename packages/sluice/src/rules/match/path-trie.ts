@@ -16,7 +16,7 @@ export class PathTrie<C> {
   set(pattern: PathPattern, collector: Collector<C>): void {
     let node = this.#root;
     for (const literal of pattern.literals) node = node.child(this.#toOne(literal));
-    if (pattern.isOpen) node.below = collector;
+    if (pattern.matchesBelow) node.below = collector;
     else node.here = collector;
   }
 
