@@ -40,8 +40,8 @@ export function mayGoElsewhere({ kind, hasResponse }: Failure, exchange: Exchang
 /**
  * The status of the answer to a request that failed.
  *
- * @param isClients - Whether the client caused the failure.
+ * @param isClientFault - Whether the client caused the failure.
  */
-export function statusOf({ kind }: Failure, isClients: boolean): ProblemStatus {
-  return isClients ? 408 : STATUS[kind];
+export function statusOf({ kind }: Failure, isClientFault: boolean): ProblemStatus {
+  return isClientFault ? 408 : STATUS[kind];
 }

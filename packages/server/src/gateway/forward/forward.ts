@@ -76,8 +76,8 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     }
     this.#exchange.watcher = this;
     const waited = this.#handled.waited();
-    if (waited === true) this.#goOn();
-    else void Promise.resolve(waited).then((mayGoOn) => mayGoOn && this.#goOn());
+    if (waited === true) this.#routeAndAttempt();
+    else void Promise.resolve(waited).then((mayContinue) => mayContinue && this.#routeAndAttempt());
   }
 
   onExchangeOver(): void {
@@ -170,7 +170,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
       this.#exchange.breakOff();
       return;
     }
-    this.#judge(failure);
+    this.#recordFailure(failure);
     if (this.#isHeadKept) this.#head = undefined;
     if (this.#head !== undefined) this.#cutOff();
     else if (this.#mayRefresh(failure)) this.#refresh();
@@ -217,7 +217,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     return ours === "" ? lines : ours + linesBesideOurs;
   }
 
-  #goOn(): void {
+  #routeAndAttempt(): void {
     const exchange = this.#exchange;
     if (this.#isOver) return;
     const route = this.#host.routeOf(this.#path, exchange.fields.host);
@@ -247,13 +247,13 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
   }
 
   /** Whether the client caused the failure: it stopped sending its body, or reading the response. */
-  #isClients({ kind }: Failure): boolean {
+  #isClientFault({ kind }: Failure): boolean {
     return kind === "idle-timeout" && (this.#isPaused || this.#body?.isAwaited === true);
   }
 
   /** Counts a failure against the backend, if it caused it. */
-  #judge(failure: Failure): void {
-    const isBlamed = !failure.isStale && failure.kind !== "busy" && !this.#isClients(failure);
+  #recordFailure(failure: Failure): void {
+    const isBlamed = !failure.isStale && failure.kind !== "busy" && !this.#isClientFault(failure);
     if (!isBlamed) this.#backend?.ended();
     else this.#upstream?.failed(this.#backend as Backend);
   }
@@ -283,7 +283,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
 
   #fail(failure: Failure): void {
     const { kind, detail } = failure;
-    const status = statusOf(failure, this.#isClients(failure));
+    const status = statusOf(failure, this.#isClientFault(failure));
     this.#report(kind === "busy" ? "busy" : status === 504 ? "timed-out" : "failed");
     const { authority: backend } = this.#backend as Backend;
     const upstream = this.#upstream?.name;
