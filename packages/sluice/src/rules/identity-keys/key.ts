@@ -3,8 +3,8 @@
 // two. Secrets stand in it by their hash, and so do values that are too long.
 
 import type { Facts } from "../facts.js";
-import type { NormalizedRequest } from "../match/normalized-request.js";
 import type { ReadPath } from "../match/normalize-path.js";
+import type { NormalizedRequest } from "../match/normalized-request.js";
 import {
   fillPattern,
   fitsPattern,
