@@ -1,5 +1,5 @@
 import { memoryStore, type Store } from "sluice";
-import { createPolicy, type Facts, type Policy, parseRules } from "sluice/rules";
+import { callerBlocks, createPolicy, type Facts, type Policy, parseRules } from "sluice/rules";
 import { describe, expect, it } from "vitest";
 import { createTelemetry, type TelemetryOptions } from "./create-telemetry.js";
 import { METRICS } from "./metrics/metric-definitions.js";
@@ -65,6 +65,24 @@ describe("metrics of decisions", () => {
     expect(await linesOf(telemetry, "rate_limiter_decision_source_total")).toMatchObject({
       'source="memory"': 5,
       'source="fallback"': 0,
+    });
+  });
+
+  it("count what a switch denies under its rule, and a blocked caller by its listener", async () => {
+    const telemetry = silentTelemetry();
+    const policy = policyOf([login]);
+    await decide(telemetry, policy, 1);
+    policy.switch("login", "deny");
+    await decide(telemetry, policy, 2);
+    policy.switch("login", "on");
+    policy.blockCallers(callerBlocks([{ subject: "ip:203.0.113.10", reason: "abuse" }]));
+    await decide(telemetry, policy, 3);
+    expect(await linesOf(telemetry, "rate_limiter_blocked_total")).toMatchObject({
+      [ofLogin("denied")]: 2,
+      [ofLogin("blocked")]: 0,
+    });
+    expect(await linesOf(telemetry, "rate_limiter_decisions_total")).toMatchObject({
+      'listener="gateway",outcome="blocked"': 5,
     });
   });
 
