@@ -2,9 +2,19 @@
 
 import { type Clock, toClock } from "../base/clock.js";
 import { show } from "../base/errors.js";
-import { asOptions, oneOf, orDefault, refuse, whole } from "../base/shapes/code-options.js";
-import { isLimit, type Limit } from "../limits/limits.js";
-import { type LimitOrRate, toLimit } from "../limits/rate.js";
+import { nonEmptyString, readOptions, refuse } from "../base/shapes/code-options.js";
+import {
+  anything,
+  choice,
+  object,
+  optional,
+  required,
+  type Shape,
+  wholeNumber,
+  withDefault,
+} from "../base/shapes/shapes.js";
+import { isLimit } from "../limits/limits.js";
+import { type LimitOrRate, limitsInCode } from "../limits/rate.js";
 import { toGuarded } from "../stores/guarded.js";
 import { memoryStore } from "../stores/memory/memory-store.js";
 import { POLICIES, TIMEOUT_BOUNDS } from "../stores/resilient/resilient-options.js";
@@ -54,54 +64,6 @@ export interface LimiterSetup {
 }
 
 const SITE = { name: "createLimiter", code: "SLUICE_OPTION_INVALID" } as const;
-const KNOWN = ["limit", "store", "clock", "name", "onStoreFailure", "timeoutMs"] as const;
-
-/** Validates options and fills in defaults. */
-export function toSetup(options: LimiterOptions): LimiterSetup {
-  if (isLimit(options)) {
-    refuse(SITE, `got a limit alone; write createLimiter({ limit: ${options.algorithm}(…) })`);
-  }
-  const given = asOptions(SITE, options, KNOWN);
-  const name = toName(orDefault(given.name, "default"));
-  const onStoreFailure = toPolicy(given.onStoreFailure);
-  // Nothing said is nothing handed on, so that a decorator's own policy counts.
-  const timeoutMs = toTimeoutMs(given.timeoutMs);
-  const counters = toLimits(given.limit).map((limit, part) => {
-    // Not spread together: an object made so is slow to read, and each decision reads it.
-    const counter: { -readonly [K in keyof Counter]: Counter[K] } = { scope: name, part, limit };
-    if (onStoreFailure !== undefined) counter.onStoreFailure = onStoreFailure;
-    if (timeoutMs !== undefined) counter.timeoutMs = timeoutMs;
-    return Object.freeze(counter);
-  });
-  const bare = given.store === undefined ? memoryStore() : toStore(given.store);
-  const clock = toClock(SITE, given.clock);
-  const store = toGuarded(bare, { onStoreFailure, timeoutMs, clock });
-  const ownsStore = given.store === undefined;
-  const limits = counters.map(({ limit }) => limit);
-  const isAlone = given.name === undefined;
-  const releaseName = ownsStore ? () => {} : claimName(SITE, bare, { name, limits, isAlone });
-  return { name, counters, store, ownsStore, clock, releaseName };
-}
-
-function toPolicy(policy: unknown): FailurePolicy | undefined {
-  return policy === undefined ? undefined : oneOf(SITE, "onStoreFailure", policy, POLICIES);
-}
-
-function toTimeoutMs(timeoutMs: unknown): number | undefined {
-  if (timeoutMs === undefined) return undefined;
-  return whole(SITE, "timeoutMs", timeoutMs, TIMEOUT_BOUNDS);
-}
-
-function toName(name: unknown): string {
-  if (typeof name === "string" && name.length > 0) return name;
-  refuse(SITE, `name must be a non-empty string, got ${show(name)}`);
-}
-
-function toLimits(limit: unknown): readonly Limit[] {
-  const limits: readonly unknown[] = Array.isArray(limit) ? Array.from(limit) : [limit];
-  if (limits.length === 0) refuse(SITE, "limit must be one limit or several, got []");
-  return limits.map((one) => toLimit(SITE, one));
-}
 
 const STORE_VERBS = [
   "decide",
@@ -115,11 +77,48 @@ const STORE_VERBS = [
   "close",
 ] as const satisfies readonly (keyof Store)[];
 
-function toStore(store: unknown): Store {
-  const missing = STORE_VERBS.filter((verb) => !hasFunction(store, verb));
-  if (missing.length === 0) return store as Store;
-  const lacks = `lacks ${missing.join(", ")}`;
-  refuse(SITE, `store must be a store such as memoryStore(), got ${show(store)}, which ${lacks}`);
+const store: Shape<Store> = {
+  what: "a store such as memoryStore()",
+  schema: {},
+  read: (value, spot) => {
+    const missing = STORE_VERBS.filter((verb) => !hasFunction(value, verb));
+    if (missing.length === 0) return value as Store;
+    const seen = `${show(value)}, which lacks ${missing.join(", ")}`;
+    return spot.say(`must be ${store.what}, got ${seen}`);
+  },
+};
+
+const OPTIONS = object({
+  limit: required(limitsInCode),
+  store: optional(store),
+  clock: optional(anything()),
+  name: withDefault(nonEmptyString, "default"),
+  onStoreFailure: optional(choice(POLICIES)),
+  timeoutMs: optional(wholeNumber(TIMEOUT_BOUNDS)),
+} satisfies Record<keyof LimiterOptions, unknown>);
+
+/** Validates options and fills in defaults. */
+export function toSetup(options: LimiterOptions): LimiterSetup {
+  if (isLimit(options)) {
+    refuse(SITE, `got a limit alone; write createLimiter({ limit: ${options.algorithm}(…) })`);
+  }
+  const given = readOptions(SITE, OPTIONS, options);
+  // An option that is left out is not passed on, so that a decorator's own applies.
+  const { name, limit: limits, onStoreFailure, timeoutMs } = given;
+  const counters = limits.map((limit, part) => {
+    // Not spread together: an object made so is slow to read, and each decision reads it.
+    const counter: { -readonly [K in keyof Counter]: Counter[K] } = { scope: name, part, limit };
+    if (onStoreFailure !== undefined) counter.onStoreFailure = onStoreFailure;
+    if (timeoutMs !== undefined) counter.timeoutMs = timeoutMs;
+    return Object.freeze(counter);
+  });
+  const bare = given.store === undefined ? memoryStore() : given.store;
+  const clock = toClock(SITE, given.clock);
+  const store = toGuarded(bare, { onStoreFailure, timeoutMs, clock });
+  const ownsStore = given.store === undefined;
+  const isAlone = options.name === undefined;
+  const releaseName = ownsStore ? () => {} : claimName(SITE, bare, { name, limits, isAlone });
+  return { name, counters, store, ownsStore, clock, releaseName };
 }
 
 function hasFunction(value: unknown, name: string): boolean {

@@ -134,7 +134,7 @@ describe("constructors of limits", () => {
     [
       "permitMs missing",
       () => concurrency({ limit: 1 } as never),
-      "permitMs must be a whole number from 1 to 31622400000, got undefined",
+      "permitMs is missing; it must be a whole number from 1 to 31622400000",
     ],
     ["period", () => quota({ limit: 1, period: "year" as never }), '"year"'],
     ["time zone", () => quota({ limit: 1, period: "day", timeZone: "Mars/Base" }), '"Mars/Base"'],

@@ -22,14 +22,17 @@ import {
 } from "../algorithms/numbers.js";
 import { TIME_MS_MAX } from "../base/clock.js";
 import { show } from "../base/errors.js";
+import { type OptionSite, readOptions, refuse } from "../base/shapes/code-options.js";
 import {
-  asOptions,
-  type OptionSite,
-  oneOf,
-  orDefault,
-  refuse,
-  whole,
-} from "../base/shapes/code-options.js";
+  anything,
+  choice,
+  object,
+  optional,
+  positiveNumber,
+  required,
+  wholeNumber,
+  withDefault,
+} from "../base/shapes/shapes.js";
 
 export type {
   BucketLimit,
@@ -44,8 +47,8 @@ export type {
   TokenBucketLimit,
 } from "../algorithms/limit.js";
 
-const UNITS = { min: 1, max: UNITS_MAX };
-const WINDOW = { min: 1, max: WINDOW_MS_MAX };
+const units = wholeNumber({ min: 1, max: UNITS_MAX });
+const spanMs = wholeNumber({ min: 1, max: WINDOW_MS_MAX });
 
 /** Options of {@link tokenBucket}: a capacity, and a rate in one of two forms. */
 export type TokenBucketOptions = {
@@ -64,6 +67,12 @@ export type TokenBucketOptions = {
     }
 );
 
+const TOKEN_BUCKET = object({
+  capacity: required(units),
+  refillPerSecond: optional(positiveNumber),
+  refill: optional(object({ amount: required(units), everyMs: required(spanMs) })),
+});
+
 /**
  * A bucket of `capacity` tokens that refills continuously. Any interval T admits at most
  * capacity + rate × T. `refill: { amount: 100, everyMs: 60_000 }` states a rate exactly;
@@ -71,24 +80,16 @@ export type TokenBucketOptions = {
  */
 export function tokenBucket(options: TokenBucketOptions): TokenBucketLimit {
   const site = siteOf("tokenBucket");
-  const given = asOptions(site, options, ["capacity", "refillPerSecond", "refill"]);
-  const capacity = whole(site, "capacity", given.capacity, UNITS);
-  if ((given.refill === undefined) === (given.refillPerSecond === undefined)) {
+  const { capacity, refillPerSecond, refill: written } = readOptions(site, TOKEN_BUCKET, options);
+  if ((written === undefined) === (refillPerSecond === undefined)) {
     refuse(site, `needs either refillPerSecond or refill, got ${show(options)}`);
   }
   const refill =
-    given.refill === undefined
-      ? toRate(site, "refillPerSecond", given.refillPerSecond)
-      : toRefill(given.refill);
+    written === undefined
+      ? toRate(site, "refillPerSecond", refillPerSecond)
+      : Object.freeze({ amount: written.amount, everyMs: written.everyMs });
   const numbers = bucketNumbers(site, capacity, refill);
   return made({ algorithm: "tokenBucket", capacity, refill, ...numbers });
-}
-
-function toRefill(refill: unknown): { amount: number; everyMs: number } {
-  const site = siteOf("tokenBucket.refill");
-  const given = asOptions(site, refill, ["amount", "everyMs"]);
-  const amount = whole(site, "amount", given.amount, UNITS);
-  return Object.freeze({ amount, everyMs: whole(site, "everyMs", given.everyMs, WINDOW) });
 }
 
 /** Options of {@link leakyBucket}. */
@@ -101,6 +102,12 @@ export interface LeakyBucketOptions {
   mode?: "shape" | "meter";
 }
 
+const LEAKY_BUCKET = object({
+  ratePerSecond: required(positiveNumber),
+  queueSize: required(wholeNumber({ min: 0, max: UNITS_MAX - 1 })),
+  mode: withDefault(choice(["shape", "meter"]), "shape"),
+} satisfies Record<keyof LeakyBucketOptions, unknown>);
+
 /**
  * A queue that leaks at a constant rate. As a shaper its verdicts carry `delayMs`: admitted
  * requests leave exactly 1/rate apart, at most `queueSize` of them wait, and one more is refused.
@@ -109,13 +116,10 @@ export interface LeakyBucketOptions {
  */
 export function leakyBucket(options: LeakyBucketOptions): LeakyBucketLimit {
   const site = siteOf("leakyBucket");
-  const given = asOptions(site, options, ["ratePerSecond", "queueSize", "mode"]);
-  const queueSize = whole(site, "queueSize", given.queueSize, { min: 0, max: UNITS_MAX - 1 });
-  const mode = oneOf(site, "mode", orDefault(given.mode, "shape"), ["shape", "meter"] as const);
-  const rate = toRate(site, "ratePerSecond", given.ratePerSecond);
+  const { ratePerSecond, queueSize, mode } = readOptions(site, LEAKY_BUCKET, options);
+  const rate = toRate(site, "ratePerSecond", ratePerSecond);
   // The one that leaves now does not wait, so one more than the queue fits.
   const numbers = bucketNumbers(site, queueSize + 1, rate);
-  const ratePerSecond = given.ratePerSecond as number;
   return made({ algorithm: "leakyBucket", ratePerSecond, queueSize, mode, ...numbers });
 }
 
@@ -127,8 +131,6 @@ export interface WindowOptions {
   windowMs: number;
 }
 
-const ALIGNMENTS = ["epoch", "key", "first"] as const;
-
 /** Options of {@link fixedWindow}. */
 export interface FixedWindowOptions extends WindowOptions {
   /**
@@ -139,6 +141,16 @@ export interface FixedWindowOptions extends WindowOptions {
   align?: "epoch" | "key" | "first";
 }
 
+const WINDOW = object({
+  limit: required(units),
+  windowMs: required(spanMs),
+} satisfies Record<keyof WindowOptions, unknown>);
+
+const FIXED_WINDOW = object({
+  ...WINDOW.fields,
+  align: withDefault(choice(["epoch", "key", "first"]), "epoch"),
+} satisfies Record<keyof FixedWindowOptions, unknown>);
+
 /**
  * At most `limit` units in each window [k·w, (k+1)·w). With `align: "key"` each key has its own
  * fixed shift, so that not all keys reset together. With `align: "first"` a key's window starts with its
@@ -146,10 +158,7 @@ export interface FixedWindowOptions extends WindowOptions {
  */
 export function fixedWindow(options: FixedWindowOptions): FixedWindowLimit {
   const site = siteOf("fixedWindow");
-  const given = asOptions(site, options, ["limit", "windowMs", "align"]);
-  const limit = whole(site, "limit", given.limit, UNITS);
-  const windowMs = whole(site, "windowMs", given.windowMs, WINDOW);
-  const align = oneOf(site, "align", orDefault(given.align, "epoch"), ALIGNMENTS);
+  const { limit, windowMs, align } = readOptions(site, FIXED_WINDOW, options);
   // A window that starts with the first request is identified by its end, any other by its number.
   const windows = align === "first" ? TIME_MS_MAX + windowMs : TIME_MS_MAX / windowMs;
   const numbers = windowNumbers(limit, windows);
@@ -168,9 +177,7 @@ export function fixedWindow(options: FixedWindowOptions): FixedWindowLimit {
  */
 export function slidingWindowCounter(options: WindowOptions): SlidingWindowCounterLimit {
   const site = siteOf("slidingWindowCounter");
-  const given = asOptions(site, options, ["limit", "windowMs"]);
-  const limit = whole(site, "limit", given.limit, UNITS);
-  const windowMs = whole(site, "windowMs", given.windowMs, WINDOW);
+  const { limit, windowMs } = readOptions(site, WINDOW, options);
   const numbers = windowNumbers(limit, TIME_MS_MAX / windowMs);
   return made({
     algorithm: "slidingWindowCounter",
@@ -186,9 +193,7 @@ export function slidingWindowCounter(options: WindowOptions): SlidingWindowCount
  */
 export function slidingWindowLog(options: WindowOptions): SlidingWindowLogLimit {
   const site = siteOf("slidingWindowLog");
-  const given = asOptions(site, options, ["limit", "windowMs"]);
-  const limit = whole(site, "limit", given.limit, UNITS);
-  const windowMs = whole(site, "windowMs", given.windowMs, WINDOW);
+  const { limit, windowMs } = readOptions(site, WINDOW, options);
   return made({ algorithm: "slidingWindowLog", limit, windowMs, recoveryMs: windowMs });
 }
 
@@ -200,15 +205,18 @@ export interface ConcurrencyOptions {
   permitMs: number;
 }
 
+const CONCURRENCY = object({
+  limit: required(units),
+  permitMs: required(spanMs),
+} satisfies Record<keyof ConcurrencyOptions, unknown>);
+
 /**
  * At most `limit` permits held at the same time. A permit that is not released expires after `permitMs`,
  * so that the permit of a holder that died becomes free again.
  */
 export function concurrency(options: ConcurrencyOptions): ConcurrencyLimit {
   const site = siteOf("concurrency");
-  const given = asOptions(site, options, ["limit", "permitMs"]);
-  const limit = whole(site, "limit", given.limit, UNITS);
-  const permitMs = whole(site, "permitMs", given.permitMs, WINDOW);
+  const { limit, permitMs } = readOptions(site, CONCURRENCY, options);
   return made({ algorithm: "concurrency", limit, permitMs, recoveryMs: permitMs });
 }
 
@@ -231,11 +239,18 @@ export interface QuotaOptions {
 const PERIOD_MS_MIN = { day: 22 * 3_600_000, week: 166 * 3_600_000, month: 27 * 86_400_000 };
 const PERIOD_MS_MAX = { day: 26 * 3_600_000, week: 170 * 3_600_000, month: 32 * 86_400_000 };
 
+// The calendar knows which time zones and anchors there are.
+const QUOTA = object({
+  limit: required(units),
+  period: required(choice(["day", "week", "month"])),
+  timeZone: optional(anything()),
+  anchor: optional(anything()),
+} satisfies Record<keyof QuotaOptions, unknown>);
+
 /** At most `limit` units in each calendar day, week or month of a time zone. */
 export function quota(options: QuotaOptions): QuotaLimit {
   const site = siteOf("quota");
-  const given = asOptions(site, options, ["limit", "period", "timeZone", "anchor"]);
-  const limit = whole(site, "limit", given.limit, UNITS);
+  const { limit } = readOptions(site, QUOTA, options);
   const calendar = Object.freeze(toCalendar(options));
   const { period } = calendar;
   const numbers = windowNumbers(limit, TIME_MS_MAX / PERIOD_MS_MIN[period]);

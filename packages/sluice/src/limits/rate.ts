@@ -3,7 +3,8 @@
 import { UNITS_MAX, WINDOW_MS_MAX } from "../algorithms/numbers.js";
 import { type DurationUnit, parseDuration, toMeantUnit, UNITS_MS } from "../base/durations.js";
 import { show } from "../base/errors.js";
-import { type OptionSite, refuse } from "../base/shapes/code-options.js";
+import { type OptionSite, readOption } from "../base/shapes/code-options.js";
+import type { Shape } from "../base/shapes/shapes.js";
 import { isLimit, type Limit, slidingWindowCounter, slidingWindowLog } from "./limits.js";
 
 /** So many units in a second, minute, hour or day, or in any duration: `"100/minute"`, `"100/5m"`. */
@@ -63,12 +64,32 @@ export function rateHint(value: unknown): string {
   return meant === undefined ? "" : `; did you mean ${show(meant)}?`;
 }
 
+/** A limit in code: one that a constructor made, or a rate. */
+export const limitInCode: Shape<Limit> = {
+  what: 'made by tokenBucket(…) or another constructor, or a rate such as "100/minute"',
+  schema: {},
+  read: (value, spot) => {
+    if (isLimit(value)) return value;
+    const isString = typeof value === "string";
+    const meant = isString ? toMeantRate(value) : undefined;
+    const hint = meant === undefined ? undefined : show(meant);
+    return (isString ? parseRate(value) : undefined) ?? spot.refuse(limitInCode.what, value, hint);
+  },
+};
+
+/** One limit in code, or a list of them. Problems of a list's items are those of the list. */
+export const limitsInCode: Shape<readonly Limit[]> = {
+  what: limitInCode.what,
+  schema: {},
+  read: (value, spot) => {
+    // A list may have holes, which Array.from fills with undefined.
+    const given: readonly unknown[] = Array.isArray(value) ? Array.from(value) : [value];
+    if (given.length === 0) return spot.refuse("one limit or several", value);
+    return given.map((one) => limitInCode.read(one, spot) as Limit);
+  },
+};
+
 /** The limit that was passed as the option `limit`. Refuses anything but a limit and a rate. */
 export function toLimit(site: OptionSite, value: unknown): Limit {
-  if (isLimit(value)) return value;
-  const limit = typeof value === "string" ? parseRate(value) : undefined;
-  if (limit !== undefined) return limit;
-  const what =
-    'limit must be made by tokenBucket(…) or another constructor, or a rate such as "100/minute"';
-  refuse(site, `${what}, got ${show(value)}${rateHint(value)}`);
+  return readOption(site, "limit", limitInCode, value);
 }

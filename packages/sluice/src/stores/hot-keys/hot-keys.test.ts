@@ -224,8 +224,18 @@ it.each([
   [{ hotPerSecond: 0 }, "hotKeys: hotPerSecond must be a whole number from 1 to 1000000, got 0"],
   [{ keysMax: "1" }, 'hotKeys: keysMax must be a whole number from 1 to 1000000, got "1"'],
   [{ onEvent: 5 }, "hotKeys: onEvent must be a function, got 5"],
-  [{ lease: 5 }, "hotKeys.lease: needs an object of options, got 5"],
-  [{ lease: { leaseMs: 0 } }, "leaseMs must be a whole number from 1 to 1000, got 0"],
+  [
+    { lease: 5 },
+    "hotKeys: lease must be an object with leaseMs, holders, warmAfter, keysMax, got 5",
+  ],
+  [
+    { lease: { warmafter: 2 } },
+    'hotKeys.lease: unknown option "warmafter", did you mean warmAfter?',
+  ],
+  [
+    { lease: { leaseMs: 0 } },
+    "hotKeys.lease: leaseMs must be a whole number from 1 to 1000, got 0",
+  ],
   [{ clock: 5 }, "hotKeys: clock must have a function now(), and optionally wall(), got 5"],
 ])("options that can't be used are reported: %j", (options, message) => {
   expect(() => hotKeys(memoryStore(), options as HotKeysOptions)).toThrow(message);

@@ -4,18 +4,12 @@
 
 import { type CancelTimer, type Clock, startTimer, toClock } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
-import { show } from "../../base/errors.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
-import {
-  asOptions,
-  type OptionSite,
-  orDefault,
-  refuse,
-  whole,
-} from "../../base/shapes/code-options.js";
+import { anyFunction, type OptionSite, readOptions } from "../../base/shapes/code-options.js";
+import { anything, object, optional, wholeNumber, withDefault } from "../../base/shapes/shapes.js";
 import { ForwardingStore } from "../forwarding-store.js";
 import { guardedFor } from "../guarded.js";
-import type { LeasedOptions } from "../leased/lease-options.js";
+import { type HotLeaseOptions, hotLease } from "../leased/lease-options.js";
 import { LeasedStore } from "../leased/leased.js";
 import { isLeasable } from "../leased/leases/leasable.js";
 import type { LeasedStats } from "../leased/leases/lease-returns.js";
@@ -62,7 +56,7 @@ export interface HotKeysOptions {
   /** How many keys are watched, of all limits together; default 1,000. */
   keysMax?: number;
   /** Options of the leases of hot keys, as of `leased`; `warmAfter` is 1 by default. */
-  lease?: Omit<LeasedOptions, "clock">;
+  lease?: HotLeaseOptions;
   /** Called when a key becomes hot or cools. Exceptions that it throws are ignored. */
   onEvent?: (event: HotKeyEvent) => void;
   /** Default: monotonic time of this process. */
@@ -85,6 +79,14 @@ interface Group {
 }
 
 const SITE: OptionSite = { name: "hotKeys", code: "SLUICE_OPTION_INVALID" };
+const BOUNDS = { min: 1, max: 1_000_000 };
+const OPTIONS = object({
+  hotPerSecond: withDefault(wholeNumber(BOUNDS), 100),
+  keysMax: withDefault(wholeNumber(BOUNDS), 1_000),
+  lease: withDefault(hotLease, {}),
+  onEvent: withDefault(anyFunction, () => {}),
+  clock: optional(anything()),
+} satisfies Record<keyof HotKeysOptions, unknown>);
 const PERIOD_MS = 1000;
 /** A hot key cools below this share of what made it hot, so that it does not flicker. */
 const COOL_SHARE = 0.5;
@@ -106,15 +108,12 @@ export class HotKeysStore extends ForwardingStore {
 
   constructor(inner: Store, options: HotKeysOptions = {}) {
     super(inner);
-    const known = ["hotPerSecond", "keysMax", "lease", "onEvent", "clock"] as const;
-    const given = asOptions(SITE, options, known);
-    const bounds = { min: 1, max: 1_000_000 };
-    this.#hotPerSecond = whole(SITE, "hotPerSecond", orDefault(given.hotPerSecond, 100), bounds);
-    this.#clock = toClock(SITE, given.clock);
-    this.#onEvent = toListener(given.onEvent);
+    const { hotPerSecond, keysMax, lease, onEvent, clock } = readOptions(SITE, OPTIONS, options);
+    this.#hotPerSecond = hotPerSecond;
+    this.#clock = toClock(SITE, clock);
+    this.#onEvent = onEvent;
     this.#millisecondClock = new MillisecondClock(this.#clock);
-    this.#leased = new LeasedStore(inner, { ...toLease(given.lease), clock: this.#clock });
-    const keysMax = whole(SITE, "keysMax", orDefault(given.keysMax, 1000), bounds);
+    this.#leased = new LeasedStore(inner, { ...lease, clock: this.#clock });
     this.#hitters = new HeavyHitters(keysMax, (heavy) => this.#cool(heavy));
   }
 
@@ -305,18 +304,4 @@ function canBeHot({ counter: { limit } }: Pick<Charge, "counter">): boolean {
 
 function perSecondOf({ hits, hitsBefore }: Heavy<Group>): number {
   return (Math.max(hits, hitsBefore) * 1000) / PERIOD_MS;
-}
-
-function toLease(lease: unknown): LeasedOptions {
-  const site = { ...SITE, name: "hotKeys.lease" };
-  const known = ["leaseMs", "holders", "warmAfter", "keysMax"] as const;
-  const given = asOptions(site, orDefault(lease, {}), known);
-  // A hot key is warm enough. The leased store reports other problems with the options.
-  return { warmAfter: 1, ...given } as LeasedOptions;
-}
-
-function toListener(onEvent: unknown): (event: HotKeyEvent) => void {
-  if (onEvent === undefined) return () => {};
-  if (typeof onEvent === "function") return onEvent as (event: HotKeyEvent) => void;
-  refuse(SITE, `onEvent must be a function, got ${show(onEvent)}`);
 }

@@ -7,6 +7,7 @@ import {
   choice,
   object,
   optional,
+  type Shape,
   wholeNumber,
   withDefault,
 } from "../../base/shapes/shapes.js";
@@ -37,17 +38,30 @@ export interface LeasedOptions {
   clock?: Clock;
 }
 
+/** Options of the leases of hot keys. */
+export type HotLeaseOptions = Omit<LeasedOptions, "clock" | "logs">;
+
 /** Options, validated and filled in. */
 export type LeasedSettings = Readonly<Required<LeasedOptions>>;
 
-const OPTIONS = object({
+const WARM_AFTER = wholeNumber({ min: 1, max: 10_000 });
+const FIELDS = {
   leaseMs: withDefault(wholeNumber({ min: 1, max: 1_000 }), 1_000),
   holders: withDefault(wholeNumber({ min: 1, max: 1_000_000 }), 4),
-  warmAfter: withDefault(wholeNumber({ min: 1, max: 10_000 }), 8),
+  warmAfter: withDefault(WARM_AFTER, 8),
   keysMax: withDefault(wholeNumber({ min: 1, max: 10_000_000 }), 10_000),
+} as const;
+const OPTIONS = object({
+  ...FIELDS,
   logs: withDefault(choice(["leased", "strict"]), "leased"),
   clock: optional(anything()),
 } satisfies Record<keyof LeasedOptions, unknown>);
+
+/** The leases of hot keys. A hot key is warm already, and a log is never hot. */
+export const hotLease: Shape<HotLeaseOptions> = object({
+  ...FIELDS,
+  warmAfter: withDefault(WARM_AFTER, 1),
+} satisfies Record<keyof HotLeaseOptions, unknown>);
 
 /** Validates options; `site` is the function that they were given to. */
 export function toLeasedSettings(site: OptionSite, options: unknown): LeasedSettings {

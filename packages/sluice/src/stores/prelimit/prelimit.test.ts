@@ -253,7 +253,7 @@ describe("options", () => {
     [
       "no limit",
       {},
-      /prelimit: limit must be made by tokenBucket\(…\) .* rate such as "100\/minute", got undefined/,
+      /prelimit: limit is missing; it must be made by tokenBucket\(…\) .* rate such as "100\/minute"/,
     ],
     ["a look-alike", { limit: { algorithm: "tokenBucket" } }, /limit must be made by/],
     ["permits", { limit: concurrency({ limit: 1, permitMs: 1 }) }, /hold nothing, got concurrency/],

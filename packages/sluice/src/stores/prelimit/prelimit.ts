@@ -5,9 +5,18 @@
 import { type Clock, countedMsOf, toClock } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
 import type { MaybePromise } from "../../base/maybe-promise.js";
-import { asOptions, oneOf, orDefault, refuse, whole } from "../../base/shapes/code-options.js";
+import { readOptions, refuse } from "../../base/shapes/code-options.js";
+import {
+  anything,
+  choice,
+  object,
+  optional,
+  required,
+  wholeNumber,
+  withDefault,
+} from "../../base/shapes/shapes.js";
 import { isShaper, type Limit } from "../../limits/limits.js";
-import { type LimitOrRate, toLimit } from "../../limits/rate.js";
+import { type LimitOrRate, limitInCode } from "../../limits/rate.js";
 import { ForwardingStore } from "../forwarding-store.js";
 import { guardedFor } from "../guarded.js";
 import { type MemoryStore, memoryStore } from "../memory/memory-store.js";
@@ -33,6 +42,12 @@ export interface PrelimitOptions {
 
 const SITE = { name: "prelimit", code: "SLUICE_OPTION_INVALID" } as const;
 const KEYS_MAX = 100_000_000;
+const OPTIONS = object({
+  limit: required(limitInCode),
+  by: withDefault(choice(["key", "scope"]), "key"),
+  keysMax: withDefault(wholeNumber({ min: 1, max: KEYS_MAX }), 100_000),
+  clock: optional(anything()),
+} satisfies Record<keyof PrelimitOptions, unknown>);
 /** How many scopes' counters are kept at hand. */
 const SCOPES_MAX = 1_024;
 /** The key under which all keys of a scope are counted. */
@@ -48,12 +63,11 @@ export class PrelimitStore extends ForwardingStore {
 
   constructor(store: Store, options: PrelimitOptions) {
     super(store);
-    const given = asOptions(SITE, options, ["limit", "by", "keysMax", "clock"]);
-    this.#limit = toCoarseLimit(given.limit);
-    this.#by = oneOf(SITE, "by", orDefault(given.by, "key"), ["key", "scope"] as const);
-    this.#clock = toClock(SITE, given.clock);
-    const bounds = { min: 1, max: KEYS_MAX };
-    const keysMax = whole(SITE, "keysMax", orDefault(given.keysMax, 100_000), bounds);
+    const { limit, by, keysMax, clock } = readOptions(SITE, OPTIONS, options);
+    checkCoarse(limit);
+    this.#limit = limit;
+    this.#by = by;
+    this.#clock = toClock(SITE, clock);
     this.#attempts = memoryStore({ keysMax });
   }
 
@@ -159,12 +173,11 @@ function isBeyond({ allowed, remaining }: Verdict): boolean {
   return !allowed && remaining === 0;
 }
 
-function toCoarseLimit(given: unknown): Limit {
-  const limit = toLimit(SITE, given);
+/** Refuses limits that delay or hold something: a prelimit does neither. */
+function checkCoarse(limit: Limit): void {
   const shapes = isShaper(limit);
   if (limit.algorithm === "concurrency" || shapes) {
     const seen = shapes ? 'a leakyBucket of mode "shape"' : "concurrency";
     refuse(SITE, `limit must decide immediately and hold nothing, got ${seen}`);
   }
-  return limit;
 }
