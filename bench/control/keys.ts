@@ -18,6 +18,8 @@ import { RandomIds } from "../random.js";
 
 const KEYS = 100_000;
 const TENANTS = 1_000;
+/** Of a key as it is sent. */
+const KEY_LENGTH = 56;
 const OPERATIONS = 300_000;
 const LIMIT = tokenBucket({ capacity: 1_000_000_000, refillPerSecond: 1_000_000_000 });
 const PLANS = ["free", "pro", "max"] as const;
@@ -103,31 +105,31 @@ async function byApiKey(): Promise<Contender> {
     unknownKeys: "refuse",
   });
   const texts = Buffer.from(keys.map(({ secret }) => secret).join(""), "latin1");
-  const length = texts.length / KEYS;
   const handle = toHandle(
     { key: "tenant", tiers: Object.fromEntries(PLANS.map((plan) => [plan, LIMIT])) },
     { keyResolver },
   );
   // A fresh string each time, as it comes off a socket.
   const ask = (id: number) =>
-    handle("x-api-key", texts.toString("latin1", id * length, (id + 1) * length));
+    handle("x-api-key", texts.toString("latin1", id * KEY_LENGTH, (id + 1) * KEY_LENGTH));
   return toContender("API key → tenant → plan", KEYS, ask);
 }
 
 function byHeader(): Contender {
-  const texts = Buffer.from(
-    toTenants()
-      .map(({ id }) => id)
-      .join(""),
-    "latin1",
-  );
-  const length = texts.length / TENANTS;
+  // As many places as there are keys, each as wide: where a string comes from must not be what is measured.
+  const places = Array.from({ length: KEYS }, (_, n) => toTenantId(n % TENANTS).padEnd(KEY_LENGTH));
+  const texts = Buffer.from(places.join(""), "latin1");
+  const { length } = toTenantId(0);
   const handle = toHandle({ key: "header:x-tenant" }, {});
   const ask = (id: number) => {
-    const tenant = id % TENANTS;
-    return handle("x-tenant", texts.toString("latin1", tenant * length, (tenant + 1) * length));
+    const at = id * KEY_LENGTH;
+    return handle("x-tenant", texts.toString("latin1", at, at + length));
   };
   return toContender("the same rule by a header", KEYS, ask);
+}
+
+function toTenantId(n: number): string {
+  return `t${`${n}`.padStart(5, "0")}`;
 }
 
 function toContender(name: string, count: number, ask: (id: number) => boolean): Contender {
@@ -179,13 +181,13 @@ function toPlans() {
 function toTenants() {
   return Array.from({ length: TENANTS }, (_, n) => {
     const body = { plan: PLANS[n % PLANS.length], status: "active" };
-    return { kind: "tenant", id: `t${`${n}`.padStart(5, "0")}`, sequence: 1, body } as const;
+    return { kind: "tenant", id: toTenantId(n), sequence: 1, body } as const;
   });
 }
 
 function toKeys(keys: readonly Pick<MadeKey, "id" | "hash">[]) {
   return keys.map(({ id, hash }, n) => {
-    const body = { tenant: `t${`${n % TENANTS}`.padStart(5, "0")}`, scopes: ["read"], hash };
+    const body = { tenant: toTenantId(n % TENANTS), scopes: ["read"], hash };
     return { kind: "api-key", id, sequence: n + 1, body } as const;
   });
 }
