@@ -68,7 +68,7 @@ export {
 } from "./stores/hot-keys/hot-keys.js";
 export type { LeasedOptions } from "./stores/leased/lease-options.js";
 export { type LeasedStore, leased } from "./stores/leased/leased.js";
-export type { LeasedStats } from "./stores/leased/leases/lease-returns.js";
+export type { LeasedStats } from "./stores/leased/leases/leased-stats.js";
 export type { MemoryStoreOptions } from "./stores/memory/memory-options.js";
 export {
   type MemoryStore,

@@ -34,7 +34,7 @@ const UNITS_MAX = 2 ** 51;
 const LIMITS =
   "a rate such as 100/minute or 100/5m, or an object with one of tokenBucket, leakyBucket, fixedWindow, slidingWindowCounter, slidingWindowLog, concurrency, quota";
 const DURATION = (max: number) =>
-  `a whole number of milliseconds from 1 to ${max} or a text such as 500ms, 10s, 5m, 1h or 7d`;
+  `a whole number of milliseconds from 1 to ${max} or a string such as 500ms, 10s, 5m, 1h or 7d`;
 const RULE_FIELDS =
   "id, enabled, match, key, onMissing, limit, tiers, overrides, cost, settle, when, onExceed, delayMsMax, rollout, consistency, onStoreFailure, timeoutMs, priority, expose, shards, exempt, windowJitter";
 

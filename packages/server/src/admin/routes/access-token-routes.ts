@@ -1,4 +1,4 @@
-// Access tokens: who may use this API, and in which role.
+// Routes of access tokens: who may use this API, and in which role.
 
 import { anyString, choice, object, optional, required } from "sluice/shapes";
 import { ROLES } from "../../control/access-tokens.js";

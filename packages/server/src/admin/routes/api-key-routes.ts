@@ -1,4 +1,4 @@
-// API keys of tenants. Their secrets are in the answers that make them, and nowhere else.
+// Routes of the API keys of tenants. Their secrets are in the answers that make them, and nowhere else.
 
 import {
   anyString,

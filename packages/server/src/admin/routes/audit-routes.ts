@@ -1,4 +1,4 @@
-// The audit log: who changed what, and the proof that nothing in it was altered.
+// Routes of the audit log: who changed what, and the proof that nothing in it was altered.
 
 import { anyString, object, optional } from "sluice/shapes";
 import type { AuditEntry } from "../../control/audit.js";

@@ -1,4 +1,4 @@
-// Blocks: callers and addresses that every node refuses.
+// Routes of blocks: callers and addresses that every node refuses.
 
 import { blockShape } from "../../control/kinds.js";
 import { controlAnswers } from "../control-replies.js";

@@ -1,4 +1,4 @@
-// Overrides: other limits for one caller under one rule.
+// Routes of overrides: other limits for one caller under one rule.
 
 import { overrideShape } from "../../control/kinds.js";
 import { controlAnswers } from "../control-replies.js";

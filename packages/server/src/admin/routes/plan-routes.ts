@@ -1,4 +1,4 @@
-// Plans: what tenants pay for.
+// Routes of plans: the limits that tenants pay for.
 
 import { planShape } from "../../control/kinds.js";
 import { controlAnswers } from "../control-replies.js";

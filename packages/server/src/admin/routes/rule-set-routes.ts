@@ -1,4 +1,4 @@
-// Rule sets: drafts, the published version and those before it.
+// Routes of rule sets: drafts, the published version and those before it.
 
 import { parseRules, RulesError } from "sluice/rules";
 import { anyString, choice, object, optional, required, wholeNumber } from "sluice/shapes";

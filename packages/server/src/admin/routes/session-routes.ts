@@ -1,4 +1,4 @@
-// Sessions of browsers: log in with a token, then a cookie stands for it.
+// Routes of browser sessions: log in with a token, then a cookie stands for it.
 
 import { anyString, object, required } from "sluice/shapes";
 import { json } from "../admin-reply.js";

@@ -1,4 +1,4 @@
-// Switches: the kill switch of one rule, or of all rules under the id `*`. A rule without a switch is on.
+// Routes of switches: the kill switch of one rule, or of all rules under the id `*`. A rule without a switch is on.
 
 import { switchShape } from "../../control/kinds.js";
 import { controlAnswers } from "../control-replies.js";

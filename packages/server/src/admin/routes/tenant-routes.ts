@@ -1,4 +1,4 @@
-// Tenants: customers, each with its plan.
+// Routes of tenants: customers, each with its plan.
 
 import { tenantShape } from "../../control/kinds.js";
 import { controlAnswers } from "../control-replies.js";

@@ -30,7 +30,7 @@ export interface ControlKeyResolverOptions {
   readonly now?: (() => number) | undefined;
 }
 
-/** Until the change that made a key arrives, which takes less. */
+/** Longer than a change takes to reach this node. */
 const CACHE_MS = 2_000;
 const NEGATIVE_MS = 1_000;
 const KEYS_MAX = 10_000;

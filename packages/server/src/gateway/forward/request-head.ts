@@ -1,5 +1,4 @@
-// The head of a forwarded request. Headers that a client sends again are joined once: for the same headers object, and the
-// backend that they went to last.
+// The head of a forwarded request. Caches the joined headers per connection, for the backend that they last went to.
 
 import { type Exchange, FieldsMemoKey } from "sluice-http1";
 import type { RouteConfig } from "../../config/config.js";

@@ -14,10 +14,10 @@ export function refuseBoth<K extends string>(
   options: { readonly [Name in K]?: unknown },
   { pairs, switches }: EitherOr<K>,
 ): void {
-  const isSaid = (name: K) =>
+  const isGiven = (name: K) =>
     options[name] !== undefined && !(options[name] === false && switches.includes(name));
   for (const [one, other] of pairs) {
-    if (isSaid(one) && isSaid(other)) refuse(site, `takes ${one} or ${other}, not both`);
+    if (isGiven(one) && isGiven(other)) refuse(site, `takes ${one} or ${other}, not both`);
   }
 }
 

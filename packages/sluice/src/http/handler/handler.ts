@@ -17,7 +17,7 @@ import type { HttpRequest } from "../identity/http-request.js";
 import type { Identity, RequestFacts } from "../identity/identity.js";
 import { sayMissing, toChallenge } from "../response/missing-identity.js";
 import { PartitionKey } from "../response/partition-key.js";
-import { FieldWriter } from "../response/rate-limit-headers.js";
+import { HeaderWriter } from "../response/rate-limit-headers.js";
 import { type Refusal, RefusalWriter, type Reply } from "../response/refusal.js";
 import { type Retry, toRetry } from "../response/retry-after.js";
 import { type Wait, WaitingRoom } from "./delays.js";
@@ -38,7 +38,7 @@ export class RequestHandler implements HandledRequestHost {
   readonly #setup: HttpSetup;
   readonly #identity: Identity;
   readonly #prepare: Prepare | undefined;
-  readonly #fields: FieldWriter;
+  readonly #fields: HeaderWriter;
   readonly #refusals: RefusalWriter;
   readonly #waiting: WaitingRoom;
   readonly #endpoint: RateLimitEndpoint;
@@ -58,7 +58,7 @@ export class RequestHandler implements HandledRequestHost {
     const { clock, headers, legacyReset, partitionSecret } = setup;
     const partitionKey =
       partitionSecret === undefined ? undefined : new PartitionKey(partitionSecret);
-    this.#fields = new FieldWriter({ clock, headers, legacyReset, partitionKey });
+    this.#fields = new HeaderWriter({ clock, headers, legacyReset, partitionKey });
     this.#refusals = new RefusalWriter(setup.body, {
       challenge: toChallenge(setup.identity.apiKeyPlaces),
       onError: (error) => this.onError(error),

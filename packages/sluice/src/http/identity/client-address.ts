@@ -23,7 +23,7 @@ export interface ProxyTrust {
   /** Undefined: none. */
   readonly proxies: CidrList | undefined;
   /** Whether `trustedProxies` was given at all. */
-  readonly isSaid: boolean;
+  readonly isConfigured: boolean;
   /** Whether a peer that has no address is one: a Unix socket, or a platform that hides it. */
   readonly isUnaddressedTrusted: boolean;
 }
@@ -50,7 +50,7 @@ export class ClientAddresses {
   constructor(peers: ProxyTrust, source: ClientAddressSource) {
     this.#peers = peers;
     this.#source = source;
-    this.#looksLeft = peers.isSaid ? 0 : LOOKS_MAX;
+    this.#looksLeft = peers.isConfigured ? 0 : LOOKS_MAX;
   }
 
   /** Whether headers that name a client, a user or a host are trusted from this peer. */

@@ -1,4 +1,4 @@
-// The options of identity, validated once and filled in.
+// Validates the `identity` options and fills in their defaults, once, when a middleware or a service is created.
 
 import { type Clock, toClock } from "../../base/clock.js";
 import { show } from "../../base/errors.js";
@@ -77,18 +77,18 @@ export function toIdentitySetup<Raw>(
 
 function toPeers(given: unknown): ProxyTrust {
   if (given === undefined)
-    return { proxies: undefined, isUnaddressedTrusted: false, isSaid: false };
+    return { proxies: undefined, isUnaddressedTrusted: false, isConfigured: false };
   if (!Array.isArray(given)) refuse(SITE, `trustedProxies must be a list, got ${show(given)}`);
   const ranges = given.filter((range) => range !== UNADDRESSED);
-  const whole = ranges.find((range) => typeof range === "string" && range.endsWith("/0"));
-  if (whole !== undefined) {
-    refuse(SITE, `trustedProxies: ${show(whole)} lets every client choose its own address`);
+  const allAddresses = ranges.find((range) => typeof range === "string" && range.endsWith("/0"));
+  if (allAddresses !== undefined) {
+    refuse(SITE, `trustedProxies: ${show(allAddresses)} lets every client choose its own address`);
   }
   const site = { ...SITE, name: "identity: trustedProxies" };
   return {
     proxies: ranges.length === 0 ? undefined : toCidrList(ranges, site),
     isUnaddressedTrusted: ranges.length < given.length,
-    isSaid: true,
+    isConfigured: true,
   };
 }
 
@@ -215,7 +215,7 @@ function toApiKey(
     keySecret,
   };
   if (places.scheme === "bearer" && jwt?.header === "authorization") {
-    refuse(site, "the bearer token in the Authorization header is already read as a JWT (jwt)");
+    refuse(site, "scheme can't be Bearer when jwt reads the Authorization header");
   }
   return places;
 }
@@ -223,9 +223,9 @@ function toApiKey(
 function toMethodOverride(given: unknown): IdentitySetup["methodOverride"] {
   if (given === undefined) return undefined;
   const site = { ...SITE, name: "identity: methodOverride" };
-  const whole =
+  const options =
     typeof given === "string" ? { header: given, methods: ["PUT", "PATCH", "DELETE"] } : given;
-  const { header, methods } = asOptions(site, whole, ["header", "methods"]);
+  const { header, methods } = asOptions(site, options, ["header", "methods"]);
   if (!Array.isArray(methods) || methods.length === 0) {
     refuse(site, `methods must be a list of methods, got ${show(methods)}`);
   }

@@ -256,7 +256,7 @@ describe("API keys", () => {
   it("can't be bearers where tokens are", () => {
     const jwt = verifierOf({});
     expect(() => toIdentity({ jwt, apiKey: { scheme: "bearer" } })).toThrow(
-      /is already read as a JWT/,
+      /scheme can't be Bearer when jwt reads the Authorization header/,
     );
     expect(() => toIdentity({ jwt, apiKey: { scheme: "ApiKey" } })).not.toThrow();
   });

@@ -90,7 +90,7 @@ export function toProblem(
   const said = toDetail(kind, retry, missing);
   // Only what is missing has names that JSON may have to escape.
   const detail = missing === undefined ? said : JSON.stringify(said).slice(1, -1);
-  const ms = retry.seconds === undefined ? "null" : retry.toldMs;
+  const ms = retry.seconds === undefined ? "null" : retry.shownMs;
   return `${kind.head}${detail}","violated-policies":[${policies}],"retryAfterMs":${ms}}`;
 }
 

@@ -21,7 +21,7 @@ export type HeaderForm = (typeof HEADER_FORMS)[number];
 export type LegacyReset = "epoch" | "delta";
 
 /** How headers are written. */
-interface FieldOptions {
+interface HeaderOptions {
   readonly clock: Clock;
   readonly headers: HeaderForm;
   readonly legacyReset: LegacyReset | undefined;
@@ -37,21 +37,18 @@ type Bound = Pick<DecidedRuleCharge, "verdict" | "nowMs" | "ruleLimit" | "counte
 type Answered = Bound & Pick<DecidedRuleCharge, "rule" | "key">;
 
 /** Writes the headers of responses. */
-export class FieldWriter {
-  readonly #options: FieldOptions;
+export class HeaderWriter {
+  readonly #options: HeaderOptions;
   readonly #isNamed: boolean;
   #readAtMs = -1;
   #wallMs = 0;
 
-  constructor(options: FieldOptions) {
+  constructor(options: HeaderOptions) {
     this.#options = options;
     this.#isNamed = options.headers === "draft-11" || options.headers === "draft-8";
   }
 
-  /**
-   * The lines of the headers, each with its end; empty if no rule that is shown matched. `retry` is that of
-   * a refusal.
-   */
+  /** The header lines, each with its line break; empty if no matching rule is shown. `retry` is that of a refusal. */
   write(decision: PolicyDecision, retry: Retry | undefined): string {
     let policies = "";
     let states = "";
@@ -136,14 +133,15 @@ export class FieldWriter {
   }
 }
 
-/** A policy of failure that counts nothing knows nothing either. */
+/** While the store fails, only the fallback `local` counts, so only it knows what is left. */
 function isKnown({ isKnown, verdict, counter }: DecidedRuleCharge): boolean {
   return isKnown && (verdict.source !== "fallback" || counter.onStoreFailure === "local");
 }
 
 /**
- * The state behind a limit's name. The draft's `t` says when more quota is available, within the window that the policy names. A refusal names the time of
- * its Retry-After. Only a sliding counter may need more than its window for a unit: there Retry-After alone says so.
+ * The state behind a limit's name. The draft's `t` says when more quota is available, within the window that the policy
+ * names. A refusal has the time of its Retry-After. Only a sliding window counter may need more than its window for a
+ * unit: then only Retry-After says so.
  */
 function toState(texts: LimitTexts, bound: Bound, retry: Retry | undefined): string {
   const { verdict, ruleLimit } = bound;
@@ -179,7 +177,7 @@ function shownMsOf(bound: Bound, retry: Retry | undefined): number | undefined {
   if (verdict.allowed) return ruleLimit.isPermit ? undefined : verdict.resetMs;
   const waitMs = waitMsOf(bound);
   if (waitMs === undefined || waitMs === Number.POSITIVE_INFINITY) return undefined;
-  return waitMs === retry?.decidedMs ? retry.toldMs : Math.max(1, waitMs);
+  return waitMs === retry?.decidedMs ? retry.shownMs : Math.max(1, waitMs);
 }
 
 function toSeconds(ms: number): number {

@@ -62,7 +62,7 @@ interface Written {
   readonly reason: RefusalReason;
   readonly rules: readonly string[];
   readonly decidedMs: number | undefined;
-  readonly toldMs: number;
+  readonly shownMs: number;
 }
 
 /** Writes refusals. */
@@ -99,7 +99,7 @@ export class RefusalWriter {
       isAlike(this.#latest, reason, rules, retry)
         ? this.#latest
         : this.#write(decision, reason, rules, retry, request, missing);
-    return { status, fields, body, reason, retryAfterMs: retry.toldMs };
+    return { status, fields, body, reason, retryAfterMs: retry.shownMs };
   }
 
   #write(
@@ -116,8 +116,8 @@ export class RefusalWriter {
     fields.push("Content-Length", `${bytesOf(body)}`);
     if (retry.seconds !== undefined) fields.push("Retry-After", `${retry.seconds}`);
     if (PROBLEMS[reason].status === 401) fields.push("WWW-Authenticate", this.#challenge);
-    const { decidedMs, toldMs } = retry;
-    const written = { fields, body, reason, rules, decidedMs, toldMs };
+    const { decidedMs, shownMs } = retry;
+    const written = { fields, body, reason, rules, decidedMs, shownMs };
     const isAny = typeof this.#body !== "function" && missing === undefined;
     if (isAny) this.#latest = written;
     return written;
@@ -140,7 +140,7 @@ export class RefusalWriter {
     if (typeof body === "function") {
       const { status } = kind;
       const { raw, context } = request;
-      const retryAfterMs = retry.toldMs;
+      const retryAfterMs = retry.shownMs;
       const refusal = { status, reason, rules, retryAfterMs, decision, request: raw };
       try {
         return toWritten((body as WriteBody)(refusal, context));
@@ -156,11 +156,11 @@ function isAlike(
   latest: Written,
   reason: RefusalReason,
   rules: readonly string[],
-  { decidedMs, toldMs }: Retry,
+  { decidedMs, shownMs }: Retry,
 ): boolean {
-  if (latest.toldMs !== toldMs || latest.reason !== reason) return false;
+  if (latest.shownMs !== shownMs || latest.reason !== reason) return false;
   // Both "never" and "unknown" are shown as no time, but the texts differ.
-  if (toldMs === Number.POSITIVE_INFINITY && latest.decidedMs !== decidedMs) return false;
+  if (shownMs === Number.POSITIVE_INFINITY && latest.decidedMs !== decidedMs) return false;
   return latest.rules.length === rules.length && latest.rules.every((name, i) => name === rules[i]);
 }
 

@@ -2,16 +2,16 @@ import { describe, expect, it } from "vitest";
 import { systemRandom, toRetry } from "./retry-after.js";
 
 describe("the wait in a refusal", () => {
-  //  decided  chance  toldMs  seconds
+  //  decided  chance  shownMs  seconds
   it.each([
     [1_500, 0, 1_500, 2],
     [1_500, 500, 2_000, 2],
     [1_500, 501, 2_001, 3],
     [0, 0, 1, 1],
     [Number.POSITIVE_INFINITY, 501, Number.POSITIVE_INFINITY, undefined],
-  ])("of %d ms with %d by chance is %d ms", (decidedMs, chance, toldMs, seconds) => {
+  ])("of %d ms with %d by chance is %d ms", (decidedMs, chance, shownMs, seconds) => {
     const retry = toRetry(decidedMs, { jitterMsMax: 1_000, random: () => chance });
-    expect(retry).toEqual({ decidedMs, toldMs, seconds });
+    expect(retry).toEqual({ decidedMs, shownMs, seconds });
   });
 
   it("asks chance for at most the jitter, and for nothing where there is none", () => {
@@ -20,8 +20,8 @@ describe("the wait in a refusal", () => {
       asked.push(max);
       return max;
     };
-    expect(toRetry(10, { jitterMsMax: 1_000, random }).toldMs).toBe(1_010);
-    expect(toRetry(10, { jitterMsMax: 0, random }).toldMs).toBe(10);
+    expect(toRetry(10, { jitterMsMax: 1_000, random }).shownMs).toBe(1_010);
+    expect(toRetry(10, { jitterMsMax: 0, random }).shownMs).toBe(10);
     expect(asked).toEqual([1_000]);
   });
 

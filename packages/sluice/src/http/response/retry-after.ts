@@ -8,7 +8,7 @@ export interface Retry {
   /** As it was decided; Infinity if waiting does not help, undefined if it is not known. */
   readonly decidedMs: number | undefined;
   /** As it is shown to the caller; Infinity if no time is shown. */
-  readonly toldMs: number;
+  readonly shownMs: number;
   /** The same in whole seconds, rounded up, at least 1; undefined if no time is shown. */
   readonly seconds: number | undefined;
 }
@@ -26,14 +26,14 @@ export type Random = (max: number) => number;
 export function toRetry(waitMs: number | undefined, { jitterMsMax, random }: Jitter): Retry {
   if (waitMs === undefined) return UNKNOWN;
   if (waitMs === Number.POSITIVE_INFINITY) return NEVER;
-  const toldMs = Math.max(1, waitMs + (jitterMsMax === 0 ? 0 : random(jitterMsMax)));
-  const seconds = Math.min(INTEGER_MAX, Math.ceil(toldMs / 1000));
-  return { decidedMs: waitMs, toldMs, seconds };
+  const shownMs = Math.max(1, waitMs + (jitterMsMax === 0 ? 0 : random(jitterMsMax)));
+  const seconds = Math.min(INTEGER_MAX, Math.ceil(shownMs / 1000));
+  return { decidedMs: waitMs, shownMs, seconds };
 }
 
 const NEVER: Retry = {
   decidedMs: Number.POSITIVE_INFINITY,
-  toldMs: Number.POSITIVE_INFINITY,
+  shownMs: Number.POSITIVE_INFINITY,
   seconds: undefined,
 };
 

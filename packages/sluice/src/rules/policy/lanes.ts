@@ -17,7 +17,7 @@ import { ForwardingStore } from "../../stores/forwarding-store.js";
 import { toGuarded } from "../../stores/guarded.js";
 import type { LeasedOptions } from "../../stores/leased/lease-options.js";
 import { type LeasedStore, leased } from "../../stores/leased/leased.js";
-import type { LeasedStats } from "../../stores/leased/leases/lease-returns.js";
+import type { LeasedStats } from "../../stores/leased/leases/leased-stats.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
 import { sharded } from "../../stores/sharded/sharded.js";
 import type { Store } from "../../stores/store.js";

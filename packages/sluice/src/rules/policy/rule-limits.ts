@@ -1,5 +1,5 @@
-// The limits of a rule as they are charged: each with its counter. Counters that say the same stay the same objects
-// when rules are replaced, so that stores have nothing to look up again.
+// The limits of a rule as they are charged: each with its counter. Equal counters stay the same objects when
+// rules are replaced, so that stores have nothing to look up again.
 
 import type { Limit } from "../../limits/limits.js";
 import type { Counter, FailurePolicy } from "../../stores/store.js";
@@ -7,15 +7,15 @@ import type { Rule } from "../rule.js";
 import { toDelayed } from "./delay.js";
 import type { Lane } from "./lanes.js";
 
-/** What header fields say of a limit that never changes. */
+/** The parts of headers that stay the same for a limit. */
 export interface LimitTexts {
-  /** `login`; for the second limit of a rule `login/2`, which no rule can be called. */
+  /** `login`; for the second limit of a rule `login/2`, which is not a valid rule id. */
   readonly name: string;
   /** `"login";q=100;w=60`. */
   readonly namedPolicy: string;
   /** `"login";r=`. */
   readonly namedState: string;
-  /** Both of them as fields: `RateLimit-Policy: "login";q=100;w=60`, and in the next line `RateLimit: "login";r=`. */
+  /** Both of them as header lines: `RateLimit-Policy: "login";q=100;w=60`, and in the next line `RateLimit: "login";r=`. */
   readonly namedLines: string;
   /** `X-RateLimit-Limit: 100`, and in the next line `X-RateLimit-Remaining: `. */
   readonly legacyLines: string;

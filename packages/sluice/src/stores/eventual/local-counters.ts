@@ -11,7 +11,7 @@ import { LocalCounter } from "./local-counter.js";
 /** How many of the oldest local counters are compared when one has to go. */
 const COMPARED_MAX = 8;
 
-/** LocalCounters of the keys of one counter, whatever its numbers. */
+/** The local counters of the keys of one counter, whatever its numbers. */
 interface Group {
   readonly name: string;
   readonly localCounters: Map<string, LocalCounter>;
@@ -79,7 +79,7 @@ export class LocalCounters {
   #groupFor(counter: Counter): Group {
     const known = this.#groupOf.get(counter);
     if (known !== undefined) return known;
-    mustBeSpendable(counter.limit);
+    mustBeEventual(counter.limit);
     const { scope, part, limit } = counter;
     const name = JSON.stringify([scope, part, limit.algorithm]);
     const group = this.#groups.get(name) ?? { name, localCounters: new Map() };
@@ -127,8 +127,11 @@ function shareToSend({ deltaUnits, counter }: LocalCounter): number {
   return deltaUnits / counter.limit.limit;
 }
 
-/** Permits are released by their holders, and a queue has one order: neither can be sent later. */
-function mustBeSpendable(limit: Limit): void {
+/** Permits are released by their holders, and a shaping bucket is one queue: neither can be synced afterwards. */
+function mustBeEventual(limit: Limit): void {
   if (isLeasable(limit)) return;
-  throw new SluiceError("SLUICE_NOT_LEASABLE", `eventual, got ${limit.algorithm}`);
+  throw new SluiceError(
+    "SLUICE_NOT_LEASABLE",
+    `consistency "eventual" does not support ${limit.algorithm}`,
+  );
 }

@@ -12,8 +12,8 @@ import { guardedFor } from "../guarded.js";
 import { type HotLeaseOptions, hotLease } from "../leased/lease-options.js";
 import { LeasedStore } from "../leased/leased.js";
 import { isLeasable } from "../leased/leases/leasable.js";
-import type { LeasedStats } from "../leased/leases/lease-returns.js";
 import { KEY_CHARS_MAX } from "../leased/leases/lease-table.js";
+import type { LeasedStats } from "../leased/leases/leased-stats.js";
 import { MillisecondClock } from "../leased/leases/millisecond-clock.js";
 import type {
   Charge,

@@ -24,8 +24,8 @@ import { type LeasedOptions, toLeasedSettings } from "./lease-options.js";
 import { toOutcome, toVerdict, withOwn } from "./lease-verdicts.js";
 import type { KeyLeases } from "./leases/key-leases.js";
 import { type Ask, laterBy } from "./leases/lease-requests.js";
-import type { LeasedStats } from "./leases/lease-returns.js";
 import { keepStrict } from "./leases/lease-table.js";
+import type { LeasedStats } from "./leases/leased-stats.js";
 import { Leases } from "./leases/leases.js";
 
 /** A store in front of another one that takes budget ahead. Made by {@link leased}. */

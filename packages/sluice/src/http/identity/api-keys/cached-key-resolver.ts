@@ -78,7 +78,7 @@ const DAY_MS = 86_400_000;
 const RETRY_MS = 1_000;
 /** Look-ups of known keys that are under way at the same time; beyond it, known answers are used further. */
 const REFRESHES_MAX = 100;
-/** Also the one key that look-ups are counted by. */
+/** The only key of the limiter that counts look-ups. */
 const LOOKUPS = "lookups";
 
 /**

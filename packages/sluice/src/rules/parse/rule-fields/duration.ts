@@ -5,7 +5,7 @@ import type { Shape } from "../../../base/shapes/shapes.js";
 
 /** A duration within bounds, in milliseconds. */
 export function duration({ min, max }: { min: number; max: number }): Shape<number> {
-  const what = `a whole number of milliseconds from ${min} to ${max} or a text such as 500ms, 10s, 5m, 1h or 7d`;
+  const what = `a whole number of milliseconds from ${min} to ${max} or a string such as 500ms, 10s, 5m, 1h or 7d`;
   const schema = {
     anyOf: [
       { type: "integer", minimum: min, maximum: max },

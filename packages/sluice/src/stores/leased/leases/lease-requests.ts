@@ -8,8 +8,9 @@ import type { LeasedSettings } from "../lease-options.js";
 import type { KeyLeases } from "./key-leases.js";
 import { endsForGood, lifeOf } from "./leasable.js";
 import { isAlive, type Lease, newLease, restoreLent, spendLent, type Taken } from "./lease.js";
-import type { LeasedTally, Returns } from "./lease-returns.js";
+import type { Returns } from "./lease-returns.js";
 import type { LeaseRow } from "./lease-table.js";
+import type { LeasedTally } from "./leased-stats.js";
 
 /** A decision that is asked for. */
 export interface Ask {

@@ -5,30 +5,12 @@
 import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { ChargeReceipt, Settling, Store } from "../../store.js";
 import type { Lease } from "./lease.js";
-
-/** Statistics of a leased store. */
-export interface LeasedStats {
-  /** Leases of budget that were leased. */
-  readonly leases: number;
-  /** Decisions out of leases, and decisions that the inner store was asked for. */
-  readonly leasedDecisions: number;
-  readonly strictDecisions: number;
-  /** Units that were leased: each is held, or was spent, returned or lost to expiry. */
-  readonly unitsLeased: number;
-  readonly unitsSpent: number;
-  readonly unitsReturned: number;
-  readonly unitsExpired: number;
-  /** Leases whose return failed. */
-  readonly returnsFailed: number;
-}
-
-/** The same, while it is counted. */
-export type LeasedTally = { -readonly [Name in keyof LeasedStats]: LeasedStats[Name] };
+import type { LeasedTally } from "./leased-stats.js";
 
 /** How many receipts of spent leases are sent to the store at a time, so that it forgets them. */
 const SPENT_MAX = 64;
 
-/** Gives leases back, and knows which returns are under way. */
+/** Returns leases to the store, and tracks the returns that are under way. */
 export class Returns {
   readonly #store: Store;
   readonly #tally: LeasedTally;
@@ -64,7 +46,7 @@ export class Returns {
     return this.#settle(settlings, count);
   }
 
-  /** Gives back a charge that did not become a lease, or not a part of a decision. Never fails. */
+  /** Refunds charges that did not become a lease, or part of a decision. Never fails. */
   cancel(receipts: readonly ChargeReceipt[], nowMs: number): MaybePromise<void> {
     if (receipts.length === 0) return undefined;
     const settlings = receipts.map((receipt) => ({ receipt, kept: 0, nowMs }));
@@ -73,7 +55,7 @@ export class Returns {
     });
   }
 
-  /** Lets go of a lease that brings nothing any more; its receipt is settled some time. */
+  /** Ends a lease that has nothing left to return. Its receipt is settled later, together with others. */
   retire(lease: Lease, atMs: number): void {
     lease.isSettled = true;
     this.#tally.unitsSpent += lease.units - lease.left;

@@ -9,8 +9,9 @@ import type { LeasedSettings } from "../lease-options.js";
 import { fairUnits, KeyLeases } from "./key-leases.js";
 import type { Lease } from "./lease.js";
 import { type Ask, LeaseRequests } from "./lease-requests.js";
-import { type LeasedStats, type LeasedTally, Returns } from "./lease-returns.js";
+import { Returns } from "./lease-returns.js";
 import { dropAll, keepStrict, type LeaseRow, LeaseTable } from "./lease-table.js";
+import type { LeasedStats, LeasedTally } from "./leased-stats.js";
 import { MillisecondClock } from "./millisecond-clock.js";
 import { RecentUse } from "./recent-use.js";
 

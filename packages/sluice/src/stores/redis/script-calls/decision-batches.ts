@@ -202,8 +202,8 @@ export class Decisions {
         hold === true && charge.isFinal !== true ? writer.open(counter, key, tags[i]) : 0,
       );
     }
-    const isTold = hold !== false || record !== "";
-    return isTold ? { isWanted: hold !== false, keepMs, record } : undefined;
+    const isHeld = hold !== false || record !== "";
+    return isHeld ? { isWanted: hold !== false, keepMs, record } : undefined;
   }
 
   #newName(): string {
