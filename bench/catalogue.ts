@@ -5,6 +5,9 @@ import { slidingCounter } from "./accuracy/sliding-counter.js";
 import type { Bench } from "./bench.js";
 import { evict } from "./bounded/evict.js";
 import { keyBytes, keyLookup } from "./control/keys.js";
+import { controlPublish } from "./control/publish.js";
+import { controlQuiet } from "./control/quiet.js";
+import { controlStart } from "./control/start.js";
 import { express, fastify, node } from "./http/throughput.js";
 import { importCore, importExpress } from "./import/import.js";
 import { adversarial } from "./memory/adversarial.js";
@@ -81,6 +84,9 @@ export const benches: readonly Bench[] = [
   workersEnvoy,
   keyLookup,
   keyBytes,
+  controlPublish,
+  controlStart,
+  controlQuiet,
 ];
 
 /** The benchmarks whose id starts with one of `names`; all if there are none. */
