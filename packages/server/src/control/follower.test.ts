@@ -81,6 +81,7 @@ describe.each(all)("a follower of $name", (databases) => {
     expect(onProblem).toHaveBeenCalledWith(
       "the control plane can't be followed",
       expect.any(Error),
+      "feed",
     );
     await changes.apply(by(), () => [save("a", 2)]);
     isAway = false;
@@ -183,6 +184,7 @@ describe("a state", () => {
     expect(onProblem).toHaveBeenCalledWith(
       "changes are missing, loading a snapshot",
       expect.any(Error),
+      "feed",
     );
   });
 });

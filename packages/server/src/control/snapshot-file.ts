@@ -113,13 +113,14 @@ function parse(text: string): Parsed {
   const { format, sequence, hash, entities, sha256 } = JSON.parse(lines[0] ?? "") as Header;
   if (format !== FORMAT) throw new Error(`its format is ${format}, this version reads ${FORMAT}`);
   const body = lines.slice(1, entities + 1);
-  const joined = body.map((line) => `${line}\n`).join("");
-  if (sha256 !== hashOf(`${sequence} ${hash}\n${joined}`)) throw new Error("its checksum is wrong");
-  const state = new ControlState({
-    sequence,
-    hash,
-    entities: body.map((line) => JSON.parse(line) as NodeEntity),
-  });
+  const begin = (lines[0] ?? "").length + 1;
+  const length = body.reduce((sum, line) => sum + line.length + 1, 0);
+  const written = text.slice(begin, begin + length);
+  if (sha256 !== hashOf(`${sequence} ${hash}\n${written}`))
+    throw new Error("its checksum is wrong");
+  // In one go: a hundred thousand calls take twice as long.
+  const read = JSON.parse(`[${body.join(",")}]`) as NodeEntity[];
+  const state = new ControlState({ sequence, hash, entities: read });
   const changes = lines.slice(entities + 1);
   state.apply(changes.map(fromLine));
   const bytes = Buffer.byteLength(text) - Buffer.byteLength(rest ?? "");
