@@ -1,12 +1,13 @@
 // What a node has to enforce by its state besides the published rules: the exceptions that plans and overrides make of
 // them, blocked callers and switches. Policies know these words; they know nothing of plans, tenants or databases.
 
-import type { RuleException, SwitchStates } from "sluice/rules";
+import type { RuleException, SwitchStates, TenantProfile } from "sluice/rules";
 import type { Entities, Entity, EntityBody } from "./entities.js";
 import {
   ALL_RULES,
   type Block,
   overrideExceptions,
+  type Plan,
   planExceptions,
   type Switch,
   type Tenant,
@@ -31,6 +32,20 @@ export function exceptionsOf(state: ControlState): RuleException[] {
 export async function readExceptions(entities: Entities): Promise<RuleException[]> {
   const [overrides, plans] = [await entities.all("override"), await entities.all("plan")];
   return toExceptions(overrides, plans);
+}
+
+/** What rules know of a tenant: its plan, the tier of that plan, and its attributes. Undefined if there is no such tenant. */
+export function tenantProfileOf(state: ControlState, id: string): TenantProfile | undefined {
+  const body = state.find("tenant", id);
+  if (body === undefined) return undefined;
+  const { plan, attributes } = as<Tenant>(body);
+  const planBody = plan === undefined ? undefined : state.find("plan", plan);
+  const hasAttributes = Object.keys(attributes ?? {}).length > 0;
+  return {
+    plan,
+    tier: planBody === undefined ? undefined : as<Plan>(planBody).tier,
+    attributes: hasAttributes ? attributes : undefined,
+  };
 }
 
 /** Who is blocked by operators, and the tenants that are suspended. */

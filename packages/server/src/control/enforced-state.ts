@@ -10,7 +10,7 @@ import {
 } from "../core/rules-in-force.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Unsubscribe } from "./database/database.js";
-import { blockedSubjectsOf, exceptionsOf, switchesOf } from "./effects.js";
+import { blockedSubjectsOf, exceptionsOf, switchesOf, tenantProfileOf } from "./effects.js";
 import { ENTITY_KINDS, type EntityKind } from "./entities.js";
 import { publishedRules } from "./published-rules.js";
 import type { ControlState, OnChanged } from "./state.js";
@@ -41,6 +41,10 @@ export class EnforcedState implements RulesHolder {
   constructor(options: EnforcedStateOptions) {
     this.#options = options;
     this.#stop = options.source.onChanged((kinds) => this.#apply(kinds));
+    const { policies, source } = options;
+    for (const policy of policies) {
+      policy.describeTenants((tenant) => tenantProfileOf(source.state, tenant));
+    }
     // It may have changed since the policies were made by it.
     this.#apply(new Set(ENTITY_KINDS));
   }

@@ -125,6 +125,10 @@ describe.each(all)("a control node with $name", (databases) => {
     await plane.blocks.remove(by(), block.id);
     expect(await standOf({ ...acme, ip: "10.1.2.3" })).toBe(3);
 
+    expect(await standOf({ tenant: "acme" })).toBe(1);
+    await plane.tenants.put(by(), { id: "acme", input: { plan: "pro" } });
+    expect(await standOf({ tenant: "acme" })).toBe(3);
+
     await plane.tenants.put(by(), { id: "acme", input: { status: "suspended" } });
     expect(await standOf(acme)).toBe("blocked");
     await plane.tenants.put(by(), { id: "acme", input: { status: "active" } });

@@ -70,4 +70,5 @@ export type {
   RuleSet,
   SettleBy,
 } from "./rule.js";
+export type { FindTenant, TenantProfile } from "./tenant-profile.js";
 export { type RulesHolder, type RulesWatch, type WatchOptions, watchRules } from "./watch.js";

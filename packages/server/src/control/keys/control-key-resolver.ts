@@ -5,6 +5,7 @@ import type { KeyAnswer, KeyResolver, ResolvedKey, UnknownKeys } from "sluice/ap
 import { type CachedKeyResolver, cachedKeyResolver } from "sluice/api-keys";
 import { every, readMs, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
+import { tenantProfileOf } from "../effects.js";
 import type { EntityBody, EntityKind } from "../entities.js";
 import { isSameHash, readSecret } from "../secret-format.js";
 import type { ControlState } from "../state.js";
@@ -127,13 +128,7 @@ export class ControlKeyResolver implements KeyResolver {
   }
 
   #factsOf(tenant: string): TenantFacts {
-    const body = this.#state.find("tenant", tenant) as Partial<TenantFacts> | undefined;
-    const { plan, attributes = {} } = body ?? {};
-    const { tier } = (plan === undefined ? {} : (this.#state.find("plan", plan) ?? {})) as {
-      tier?: string;
-    };
-    const hasAttributes = Object.keys(attributes).length > 0;
-    return { tenant, plan, tier, attributes: hasAttributes ? attributes : undefined };
+    return { tenant, ...tenantProfileOf(this.#state, tenant) };
   }
 
   async #lookUp(sent: string, lookUp: LookUpKey): Promise<ResolvedKey | undefined> {

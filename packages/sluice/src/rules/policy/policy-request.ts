@@ -42,6 +42,8 @@ export interface RequestContext extends SettleContext {
   readonly seesResponses: boolean;
   /** Called once enough keys of a rule were seen. */
   readonly onSampled: (rule: CompiledRule, finding: SampleFinding) => void;
+  /** Adds what is known of the tenant. */
+  readonly complete: (facts: Facts) => Facts;
 }
 
 /** One request under one set of rules. */
@@ -154,9 +156,8 @@ export class PolicyRequest implements ChargeContext {
     late: Matcher<CompiledRule>,
   ): MaybePromise<boolean> {
     const passed = early.isEmpty || this.#pass(early, false);
-    if (isThenable(passed))
-      return passed.then((allowed) => allowed && this.#passLate(identify, late));
-    return passed && this.#passLate(identify, late);
+    if (!isThenable(passed)) return passed && this.#passLate(identify, late);
+    return passed.then((allowed) => allowed && this.#passLate(identify, late));
   }
 
   /** A key that is unknown is refused whatever the rules say, also where none is in force or the address is exempt. */
@@ -190,7 +191,8 @@ export class PolicyRequest implements ChargeContext {
     if (!isImmediate) this.nowMs = toWholeMs(this.context.clock.now());
     // What is derived from facts that were only added to still holds: path, host and address don't change.
     if (facts !== this.normalized.facts) {
-      this.normalized = new NormalizedRequest(facts, this.compiled.ruleSet.ipv6Prefix);
+      const known = this.context.complete(facts);
+      this.normalized = new NormalizedRequest(known, this.compiled.ruleSet.ipv6Prefix);
     }
     if (this.#results !== NOTHING_DECIDED) this.#isInOrder = false;
     if (this.#refusals !== undefined) {

@@ -7,6 +7,7 @@ import { isThenable, type MaybePromise, notify } from "../../base/maybe-promise.
 import { diffRules } from "../diff.js";
 import type { Facts } from "../facts.js";
 import type { Rule, RuleSet } from "../rule.js";
+import { type FindTenant, withProfile } from "../tenant-profile.js";
 import type { AdmitOptions } from "./admit-options.js";
 import type { CallerRefusal } from "./caller-refusal.js";
 import { CompiledRules } from "./compile.js";
@@ -39,6 +40,7 @@ export class Policy {
   readonly #context: RequestContext;
   readonly #switches = new Switches();
   #blocks: CallerBlocks | undefined;
+  #findTenant: FindTenant | undefined;
   #compiled: CompiledRules;
   /** Undefined if operators refuse nothing. */
   #refusals: OperatorRefusals | undefined;
@@ -64,6 +66,7 @@ export class Policy {
         if (!isUseless) return;
         this.#emit({ kind: "useless-rule", rule: rule.id, keysSeen, seenTwice });
       },
+      complete: (facts) => withProfile(facts, this.#findTenant),
     };
     this.#compiled = this.#compile(setup.rules);
     this.#singleRulePath = this.#toSingleRulePath();
@@ -241,6 +244,12 @@ export class Policy {
     this.#updatePaths();
   }
 
+  /** Adds plan, tier and attributes of the tenant to requests that name a tenant and no plan. Undefined ends it. */
+  describeTenants(find: FindTenant | undefined): void {
+    this.#mustBeOpen();
+    this.#findTenant = find;
+  }
+
   /**
    * Refuses every request of a key under a rule for so long: whole milliseconds from 1, or Infinity.
    * The key is written as it is counted: `user:42`. Callers of a tier that is unlimited are not counted,
@@ -283,7 +292,9 @@ export class Policy {
 
   #request(facts: Facts, options: AdmitOptions = NO_OPTIONS): PolicyRequest {
     this.#mustBeOpen();
-    return new PolicyRequest(this.#context, this.#compiled, facts, options, this.#refusals);
+    // A caller that is still to be identified is completed then.
+    const known = options.identify === undefined ? this.#context.complete(facts) : facts;
+    return new PolicyRequest(this.#context, this.#compiled, known, options, this.#refusals);
   }
 
   #toSingleRulePath(): SingleRulePath | undefined {

@@ -1,0 +1,52 @@
+// What is known of tenants besides their names: the plan, the tier and attributes. An API key that is resolved brings
+// them along. A request that names its tenant in another way, by a token or a header, gets them from here.
+
+import type { Facts } from "./facts.js";
+import { toValue } from "./identity-keys/normalize-string.js";
+import { ReadThroughFacts } from "./read-through-facts.js";
+
+/** What is known of a tenant. */
+export interface TenantProfile {
+  readonly plan?: string | undefined;
+  readonly tier?: string | undefined;
+  /** They replace attributes of the same name that the request has. */
+  readonly attributes?: Facts["attributes"];
+}
+
+/** Finds what is known of a tenant; undefined if nothing is. Must be quick, and must not throw. */
+export type FindTenant = (tenant: string) => TenantProfile | undefined;
+
+/**
+ * The facts with the plan, the tier and the attributes of their tenant. Facts that have a plan are complete. A tier that
+ * the request brought along stands only where the tenant has none.
+ */
+export function withProfile(facts: Facts, find: FindTenant | undefined): Facts {
+  if (find === undefined) return facts;
+  const tenant = facts.plan === undefined ? toValue(facts.tenant) : undefined;
+  const profile = tenant === undefined ? undefined : find(tenant);
+  return profile === undefined ? facts : new ProfiledFacts(facts, profile);
+}
+
+class ProfiledFacts extends ReadThroughFacts {
+  readonly #profile: TenantProfile;
+
+  constructor(facts: Facts, profile: TenantProfile) {
+    super(facts);
+    this.#profile = profile;
+  }
+
+  override get tier(): string | undefined {
+    return this.#profile.tier ?? this.facts.tier;
+  }
+
+  override get plan(): string | undefined {
+    return this.#profile.plan;
+  }
+
+  override get attributes(): Facts["attributes"] {
+    const { attributes } = this.#profile;
+    return attributes === undefined
+      ? this.facts.attributes
+      : { ...this.facts.attributes, ...attributes };
+  }
+}
