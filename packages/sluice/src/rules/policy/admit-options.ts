@@ -10,6 +10,10 @@ export interface RequestNeeds {
   readonly body: boolean;
 }
 
+/** The needs of a request with a rule by its body, and of all others. */
+export const WITH_BODY: RequestNeeds = { body: true };
+export const WITHOUT_BODY: RequestNeeds = { body: false };
+
 /** Finds out the rest about a request, or that its caller may not pass. */
 export type Identify = (needs: RequestNeeds) => MaybePromise<Facts | CallerRefusal>;
 

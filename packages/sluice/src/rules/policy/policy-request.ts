@@ -10,7 +10,7 @@ import type { Outcome } from "../../stores/store.js";
 import type { Facts } from "../facts.js";
 import type { Matcher } from "../match/matcher.js";
 import { NormalizedRequest } from "../match/normalized-request.js";
-import type { AdmitOptions, Identify, RequestNeeds } from "./admit-options.js";
+import { type AdmitOptions, type Identify, WITH_BODY, WITHOUT_BODY } from "./admit-options.js";
 import { CallerRefusal } from "./caller-refusal.js";
 import type { CompiledRule, CompiledRules } from "./compile.js";
 import type { CostFunctions } from "./cost.js";
@@ -343,8 +343,6 @@ export class PolicyRequest implements ChargeContext {
   }
 }
 
-const WITH_BODY: RequestNeeds = { body: true };
-const WITHOUT_BODY: RequestNeeds = { body: false };
 const NOTHING_DECIDED: readonly DecidedRuleCharge[] = [];
 function byOrder(a: DecidedRuleCharge, b: DecidedRuleCharge): number {
   return a.rule.order - b.rule.order;
