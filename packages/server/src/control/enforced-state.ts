@@ -27,8 +27,8 @@ export interface EnforcedStateOptions {
   /** Those that are most likely to refuse rules first. */
   readonly policies: readonly Policy[];
   readonly telemetry: Telemetry;
-  /** How written rules become rules in this process. Default: as they say. */
-  readonly parse?: ((written: WrittenRules) => RuleSet) | undefined;
+  /** What this process makes of the rules, exceptions included, before it puts them in force. Default: nothing. */
+  readonly adapt?: ((rules: RuleSet, written: WrittenRules) => RuleSet) | undefined;
 }
 
 /** Keeps a state in force until it is closed. */
@@ -74,19 +74,19 @@ export class EnforcedState implements RulesHolder {
   }
 
   #replaceRules(): void {
-    const { policies, telemetry, source } = this.#options;
+    const { policies, telemetry, source, adapt } = this.#options;
     const exceptions = exceptionsOf(source.state);
-    const rules = withExceptions(this.#parse(), exceptions, { unknownRules: "ignore" });
+    const published = withExceptions(this.#parse(), exceptions, { unknownRules: "ignore" });
+    const rules = adapt?.(published, this.written) ?? published;
     if (rules.version === policies[0].version) return;
     replaceAll(policies, rules);
     telemetry.reloaded("rules");
   }
 
   #parse(): RuleSet {
-    const { parse = parseWritten } = this.#options;
     const { written } = this;
     const text = JSON.stringify(written);
-    if (this.#parsed?.text !== text) this.#parsed = { text, rules: parse(written) };
+    if (this.#parsed?.text !== text) this.#parsed = { text, rules: parseWritten(written) };
     return this.#parsed.rules;
   }
 

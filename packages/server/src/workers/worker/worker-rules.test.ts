@@ -1,8 +1,9 @@
 // Which rules workers lease.
 
+import { withExceptions } from "sluice/rules";
 import { describe, expect, it } from "vitest";
 import { parseWritten } from "../../core/rules-in-force.js";
-import { toWorkerRules } from "./worker-rules.js";
+import { toLeasedRules, toWorkerRules } from "./worker-rules.js";
 
 const WINDOW = "{ fixedWindow: { limit: 10, windowMs: 1000 } }";
 
@@ -29,6 +30,20 @@ describe("a rule that says no consistency", () => {
   ])("is strict: %s", (limit) => {
     expect(consistencyOf(`limit: { ${limit} }`)).toBe("strict");
     expect(consistencyOf(`limit: ${WINDOW}\n    tiers: { pro: { ${limit} } }`)).toBe("strict");
+  });
+
+  it("is strict if an exception of it can't be leased", () => {
+    const written = {
+      file: "rules.yaml",
+      text: `version: 1\nrules:\n  - id: it\n    key: tenant\n    limit: ${WINDOW}\n`,
+    };
+    const consistencyWith = (limits: object) => {
+      const exception = { ruleId: "it", by: "tenant", value: "acme", limits } as const;
+      const rules = withExceptions(parseWritten(written), [exception]);
+      return toLeasedRules(rules, written).rules[0].consistency;
+    };
+    expect(consistencyWith({ fixedWindow: { limit: 90, windowMs: 1000 } })).toBe("leased");
+    expect(consistencyWith({ concurrency: { limit: 9, permitMs: 1000 } })).toBe("strict");
   });
 
   it("is strict if it makes requests wait", () => {

@@ -13,7 +13,11 @@ import { parseWritten, type WrittenRules } from "../../core/rules-in-force.js";
  * the rules as written.
  */
 export function toWorkerRules(written: WrittenRules): RuleSet {
-  const set = parseWritten(written);
+  return toLeasedRules(parseWritten(written), written);
+}
+
+/** The same for rules that were parsed: those whose limits, exceptions included, can be leased are. */
+export function toLeasedRules(set: RuleSet, written: WrittenRules): RuleSet {
   const explicit = idsWithConsistency(written);
   const rules = set.rules.map((rule) => {
     const isLeased = !explicit.has(rule.id) && canBeLeased(rule);
@@ -22,16 +26,28 @@ export function toWorkerRules(written: WrittenRules): RuleSet {
   return { ...set, rules };
 }
 
+/** The ids of the rules that were read last: exceptions change more often than rules. */
+let latest: { readonly text: string; readonly ids: ReadonlySet<unknown> } | undefined;
+
 /** The ids of rules with a `consistency`. Parsed rules don't distinguish it from the default. */
 function idsWithConsistency(written: WrittenRules): ReadonlySet<unknown> {
+  const text = JSON.stringify(written);
+  if (latest?.text !== text) latest = { text, ids: readIds(written) };
+  return latest.ids;
+}
+
+function readIds(written: WrittenRules): ReadonlySet<unknown> {
   const source = "inline" in written ? written.inline : parse(written.text, { merge: true });
   const { rules } = source as { rules: readonly { id: unknown; consistency?: unknown }[] };
   return new Set(rules.filter((rule) => rule.consistency !== undefined).map(({ id }) => id));
 }
 
-function canBeLeased({ limits, tiers, overrides, onExceed }: Rule): boolean {
+function canBeLeased({ limits, tiers, overrides, exceptions, onExceed }: Rule): boolean {
   const all = [limits, ...tiers.values(), ...overrides.values()].flat();
-  return onExceed !== "delay" && all.every(isLeasable);
+  const excepted = [...(exceptions?.values() ?? [])].flatMap((byValue) =>
+    [...byValue.values()].flat().flatMap((each) => each.limits),
+  );
+  return onExceed !== "delay" && all.every(isLeasable) && excepted.every(isLeasable);
 }
 
 function isLeasable(limit: Limit): boolean {

@@ -32,7 +32,7 @@ import {
 import { RequestChannel } from "../channel/request-channel.js";
 import { ipcStore } from "../ipc-store/ipc-store.js";
 import { WorkerControl } from "./worker-control.js";
-import { toWorkerRules } from "./worker-rules.js";
+import { toLeasedRules, toWorkerRules } from "./worker-rules.js";
 
 /** Makes a worker's configuration from its start message. */
 export type WorkerConfig = (start: WorkerStart) => Config;
@@ -128,7 +128,7 @@ export class Worker {
       source: this.#control,
       policies: policiesOf(core),
       telemetry: core.telemetry,
-      parse: toWorkerRules,
+      adapt: toLeasedRules,
     });
   }
 
