@@ -122,7 +122,7 @@ function giveBack(
   return { debtTicks: Math.max(0, debt - backTicks), atMs: nowMs };
 }
 
-/** The debt that the charge led to, less what was given back of it since. */
+/** The debt that the charge led to, less what was refunded of it since. */
 function ticksAfter(receipt: Receipt, limit: BucketLimit): number {
   return receipt.before + receipt.cost * limit.ticksPerUnit - (receipt.lowered ?? 0);
 }

@@ -1,5 +1,5 @@
 // What receipts stand for. A charge stands on what was in use before it; together that is the most
-// its receipt can bring. Whatever else is given back or granted on the same key may have paid for
+// its receipt can bring. Other refunds and grants on the same key may have paid for
 // it: with 10 reserved, all 10 refunded and 10 spent again, cancelling must bring nothing.
 
 import type { Measure, Receipt, Settlement } from "./step.js";
@@ -7,7 +7,7 @@ import type { Measure, Receipt, Settlement } from "./step.js";
 /** Use that is counted in units and does not flow back by itself. */
 export const IN_UNITS: Measure = { perUnit: 1, perMs: 0 };
 
-/** The state after something was given back, as far as lowering needs it. */
+/** The state after a refund, as far as lowering needs it. */
 export interface UseAfter {
   /** What is in use of the thing that the receipts charged. */
   readonly inUse: number;

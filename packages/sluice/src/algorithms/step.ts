@@ -21,7 +21,7 @@ export interface Step<State> {
   readonly before: number;
 }
 
-/** What a charge has to present, once, to be given back. */
+/** Presented once to refund a charge. */
 export interface Receipt {
   readonly cost: number;
   /** When it was charged. */
@@ -30,7 +30,7 @@ export interface Receipt {
   readonly mark: number;
   /** {@link Step.before} of the charge. */
   readonly before: number;
-  /** By how much less it stands for since others were given back or granted; see receipts.ts. */
+  /** By how much other refunds and grants have lowered it; see receipts.ts. */
   readonly lowered?: number;
 }
 
@@ -63,8 +63,8 @@ export interface Algorithm<State, L> {
   /** Charges without asking: the excess of a commit becomes debt. */
   force(state: State, limit: L, cost: number, nowMs: number): State;
   /**
-   * Gives back the unused part of an earlier charge: never more than had it not happened. Returns the
-   * same state if there is nothing to give back.
+   * Refunds the unused part of an earlier charge: never more than if the charge had not happened. Returns the
+   * same state if there is nothing to refund.
    */
   giveBack(state: State, limit: L, settlement: Settlement, nowMs: number): State;
   /** An operator's grant of `cost` units, capped at full. */

@@ -83,7 +83,7 @@ const store: Shape<Store> = {
   read: (value, spot) => {
     const missing = STORE_VERBS.filter((verb) => !hasFunction(value, verb));
     if (missing.length === 0) return value as Store;
-    const seen = `${show(value)}, which lacks ${missing.join(", ")}`;
+    const seen = `${show(value)}, which does not have ${missing.join(", ")}`;
     return spot.say(`must be ${store.what}, got ${seen}`);
   },
 };

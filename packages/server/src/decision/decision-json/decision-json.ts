@@ -84,7 +84,7 @@ export const answerSchema: JsonSchema = {
       description:
         "Why it was refused; blocked: an operator blocked the key or the caller; denied: an operator's switch denies it.",
     },
-    id: { type: "string", description: "Of what is held; only if it was allowed." },
+    id: { type: "string", description: "The id of the hold; only if the request was allowed." },
     results: { type: "array", items: result, description: "What each rule said, if asked for." },
   },
   required: numberNames,

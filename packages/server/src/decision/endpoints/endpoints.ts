@@ -72,7 +72,7 @@ export function toEndpoints(
       together: (call, decide) => decide(call),
       onError,
     }),
-    endpoint("/v1/reserve", "Charges now what is settled later.", inputs.reserve, {
+    endpoint("/v1/reserve", "Charges a cost now, to be settled later.", inputs.reserve, {
       answer: "Answer",
       examples: { rules: { facts, cost: 5 }, limit: { ...own, cost: 20 } },
       run: (request, call) => verbs.reserve(request, call),

@@ -14,7 +14,7 @@ const VERSION = "1.0.0";
 const PROBLEMS: Readonly<Record<string, string>> = {
   "400": "The body can't be understood; `field` says where.",
   "401": "The bearer token is missing or wrong.",
-  "403": "There are no tokens, and the request names a host that is not this machine.",
+  "403": "No tokens are configured, and the Host header does not name this machine.",
   "404": "There is no such rule, or nothing is held under that id.",
   "409": "A request with the same Idempotency-Key is under way.",
   "413": "The body is too large.",
@@ -50,7 +50,7 @@ export function toOpenApi(endpoints: readonly Endpoint[]): string {
         AnswerOrAnswers: { anyOf: [refTo("Answer"), refTo("Answers")] },
         Done: toDoneSchema({}),
         Refunded: toDoneSchema({
-          refunded: { type: "integer", minimum: 0, description: "Units that were given back." },
+          refunded: { type: "integer", minimum: 0, description: "Units that were refunded." },
         }),
         Unblocked: toDoneSchema({
           wasBlocked: { type: "boolean", description: "Whether there was a block." },

@@ -254,7 +254,7 @@ export class ResilientStore extends ForwardingStore {
     return this.#guard.ask(new SettleRequest(this.#around, settlings), this.#deadlines);
   }
 
-  /** Gives back what the store admitted after its caller had gone on without it. */
+  /** Refunds what the store admitted after the policy had answered its caller. */
   #giveBack(settlings: readonly Settling[]): void {
     if (this.#isClosed) return;
     try {

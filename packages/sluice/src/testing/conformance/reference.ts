@@ -150,7 +150,7 @@ function toReceipt(
 }
 
 /**
- * Something was given back. Older charges have more room than before, so only younger ones may stand for
+ * There was a refund. Older charges have more room than before, so only younger ones may stand for
  * less now.
  */
 function lowerYounger(given: Held, nowMs: number): void {

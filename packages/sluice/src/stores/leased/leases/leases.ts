@@ -102,12 +102,12 @@ export class Leases {
     this.#returns.lose(units);
   }
 
-  /** Gives back what is held; what is out of it then counts as spent. Never fails. */
+  /** Returns what is held; units that are lent out count as spent. Never fails. */
   giveBack(held: readonly KeyLeases[]): MaybePromise<void> {
     return this.#returns.giveBack(dropAll(held), this.clock.now());
   }
 
-  /** Gives back what is held, as soon as nothing of it is out. Never fails. */
+  /** Returns what is held, as soon as no units are lent out. Never fails. */
   release(held: readonly KeyLeases[]): MaybePromise<void> {
     const atMs = this.clock.now();
     for (const keyLeases of held) keyLeases.leaveAll(atMs);
@@ -172,7 +172,7 @@ export class Leases {
     this.#stopSweep = startTimer(this.clock, everyMs, () => this.#sweep(everyMs));
   }
 
-  /** Gives back what lies idle, and what would expire before the next sweep. */
+  /** Returns leases that are idle, or that would expire before the next sweep. */
   #sweep(everyMs: number): void {
     this.#stopSweep = undefined;
     this.millisecondClock.end();

@@ -10,7 +10,7 @@ end
 function bucket.give_back(c, limit, receipt, kept, now, stands)
   local debt = debt_of(c, limit, now)
   if limit.delays then
-    -- The shaper gives back only its last slot: requests queued behind it already have their delays.
+    -- A shaper refunds only its last slot: requests queued behind it already have their delays.
     local after = receipt.before + receipt.cost * limit.ticksPerUnit - receipt.lowered
     if debt ~= after - (now - receipt.at) * limit.ticksPerMs then return end
   end

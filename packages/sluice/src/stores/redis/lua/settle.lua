@@ -1,4 +1,4 @@
--- Presents receipts, each once: gives back what is unused, or charges the excess as debt.
+-- Presents receipts, each once: refunds what is unused, or charges the excess as debt.
 -- KEYS: counters, open receipts, records of requests and notes that a brief receipt was settled, each
 --   once.
 -- ARGV[4]: a JSON array of numbers, for each receipt: places of counter, open receipts (of a brief one:

@@ -17,7 +17,7 @@ local function make_list(key)
   return list
 end
 
--- Keeps a value at a place for so many milliseconds; below 0: the TTL stays as it is.
+-- Keeps a value at a place for that many milliseconds; below 0: the TTL stays as it is.
 local function set(place, value, ttl)
   local key = key_of(place)
   if place == key and not lists[key] then
