@@ -1,6 +1,6 @@
-// The API keys that a node knows, in typed arrays: about a hundred bytes for each, where an object with its strings takes
-// five hundred. Keys are rows, found by their id in a table of slots with linear probing. What only people read of a key,
-// such as its name, stays in the database.
+// The API keys that a node knows, in typed arrays: about a hundred bytes for each (bench control/key-bytes). Keys are
+// rows, found by their id in a table of slots with linear probing. What only people read of a key, such as its name,
+// stays in the database.
 
 import type { EntityBody } from "../entities.js";
 import type { FillRandom } from "../secret-format.js";
