@@ -85,7 +85,7 @@ function toContext(core: Core, control: AdminControl): Omit<Parts, "router"> {
   const trusted = new TrustedProxies(config.identity.trustedProxies ?? []);
   const tokens = state === undefined ? undefined : knownTokensOf(state, nowMs);
   const guard = new Guard({ admin: config.admin, tokens, sessions, trusted });
-  const clearKeys = new ClearKeys(guard.needsToken, telemetry.log);
+  const clearKeys = new ClearKeys(() => guard.needsToken, telemetry.log);
   const logins = new Logins({ guard, sessions, trusted, clock, log: telemetry.log });
   return { guard, context: { core, control, version: readVersion(), clearKeys, logins } };
 }

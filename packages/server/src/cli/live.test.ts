@@ -57,17 +57,31 @@ describe("sluice demo", () => {
     expect(await (await fetch(`${demo.gateway}/rate_limit`)).text()).toContain('"login"');
   });
 
-  it("has a file of rules that can be edited while it runs, and shows what changed", async () => {
+  it("has a file of rules that can be edited and published while it runs, and shows what changed", async () => {
     const file = / {2}rules +(\S+)/.exec(demo.terminal.out)?.[1] ?? "";
     const rules = readFileSync(file, "utf8");
     writeFileSync(file, rules.replace("limit: 5,", "limit: 8,"));
+    expect(await ask("rules", "push", file, "--publish")).toMatchObject({ code: 0 });
     await demo.terminal.until(({ out }) => out.includes("rules changed: login 8/minute"));
     expect((await login(9)).filter((status) => status === 401)).toHaveLength(8);
     writeFileSync(file, rules.replace("limit: 5,", "limit: five,"));
-    await demo.terminal.until(({ err }) => err.includes('got "five"'));
+    const refused = await ask("rules", "push", file, "--publish");
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('got "five"') });
     demo.terminal.end();
     await demo.code;
     expect(existsSync(file)).toBe(false);
+  });
+
+  it("has a control plane that needs no token until there is one", async () => {
+    expect(await ask("switch", "login", "deny", "--reason", "a test")).toMatchObject({ code: 0 });
+    expect(await login(1)).toEqual([503]);
+    expect(await ask("switch", "login", "on", "--reason", "a test")).toMatchObject({ code: 0 });
+    expect(await login(1)).toEqual([401]);
+    expect((await ask("audit", "list")).out).toContain("local");
+    await ask("tokens", "create", "--name", "first", "--role", "admin");
+    const { code, err } = await ask("plans", "list");
+    expect([code, err]).toEqual([expect.any(Number), expect.stringContaining("needs a token")]);
+    expect(code).not.toBe(0);
   });
 
   it("drains and exits with 0 when it is ended, and leaves nothing listening", async () => {

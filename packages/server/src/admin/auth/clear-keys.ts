@@ -17,19 +17,19 @@ const LOG_EVERY_MS = 60_000;
 
 /** Decides whether a caller may see keys in clear, and logs it. */
 export class ClearKeys {
-  readonly #hasToken: boolean;
+  readonly #needsToken: () => boolean;
   readonly #log: Logger;
   #loggedMs = Number.NEGATIVE_INFINITY;
 
-  /** @param hasToken - Whether the port needs a token, which the caller has then already shown. */
-  constructor(hasToken: boolean, log: Logger) {
-    this.#hasToken = hasToken;
+  /** @param needsToken - Whether the port needs a token, which the caller has then already shown. */
+  constructor(needsToken: () => boolean, log: Logger) {
+    this.#needsToken = needsToken;
     this.#log = log;
   }
 
   /** @throws ServerError `SLUICE_FORBIDDEN` if the port has no token and the caller did not confirm. */
   admit(headers: IncomingHttpHeaders): void {
-    if (!this.#hasToken && !isConfirmed(headers)) {
+    if (!this.#needsToken() && !isConfirmed(headers)) {
       const how = `${CONFIRM_HEADER}: ${CONFIRM_CLEAR_KEYS}`;
       const seen = `keys are shown where admin.token is set, or on this machine with the header ${how}`;
       throw new ServerError("SLUICE_FORBIDDEN", seen);

@@ -1,5 +1,6 @@
 // Who may ask the admin port: callers that send `admin.token`, an access token of the control plane, or the cookie of a
-// session. With neither a token nor a control plane, programs on this machine may. Web pages of other origins never
+// session. As long as there is no token at all, programs on this machine may: without a control plane, and with one whose
+// first token was not made yet, as in the demo. Web pages of other origins never
 // may, whatever they send.
 
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
@@ -36,23 +37,27 @@ export class Guard {
   /** Compares with `admin.token`; without a token it admits programs of this machine. */
   readonly #auth: Auth;
   readonly #hasToken: boolean;
+  readonly #isLocal: boolean;
 
   /** @throws ServerError if the port would be open to other machines without any token. */
   constructor(options: GuardOptions) {
     const { token, listen, hosts = [] } = options.admin;
-    if (token === undefined && options.tokens === undefined && !isLoopback(listen.host)) {
+    const isOpen = token === undefined && options.tokens === undefined;
+    if (isOpen && !isLoopback(listen.host)) {
       const seen = `admin.listen is ${show(listen.host)}, which is not a loopback address, and admin.token is not set`;
       throw new ServerError("SLUICE_CONFIG_INVALID", seen);
     }
     this.#options = options;
     this.#hosts = new AllowedHosts(hosts);
     this.#hasToken = token !== undefined;
+    this.#isLocal = isLoopback(listen.host);
     this.#auth = new Auth(token === undefined ? [] : [token], "admin.token");
   }
 
   /** Whether callers have to show a token. */
   get needsToken(): boolean {
-    return this.#hasToken || this.#options.tokens !== undefined;
+    const { tokens } = this.#options;
+    return this.#hasToken || (tokens !== undefined && (!this.#isLocal || tokens.hasAny));
   }
 
   /** @throws ServerError `SLUICE_FORBIDDEN` for what a web page of another origin sent. */

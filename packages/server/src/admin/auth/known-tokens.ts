@@ -11,6 +11,8 @@ import type { ControlState } from "../../control/state.js";
 
 /** Checks access tokens. */
 export interface KnownTokens {
+  /** Whether there is any, also one that has expired. */
+  readonly hasAny: boolean;
   /** The token that was sent; undefined if it is malformed, unknown, revoked or expired. */
   check(sent: string): AccessToken | undefined;
   /** The token of an id, for a session that began with it; undefined if it is revoked or expired by now. */
@@ -21,6 +23,9 @@ export interface KnownTokens {
 export function knownTokensOf(state: ControlState, nowMs: () => number): KnownTokens {
   const find = (id: string) => state.find("access-token", id);
   return {
+    get hasAny() {
+      return state.count("access-token") > 0;
+    },
     check: (sent) => checkAccessToken(sent, find, nowMs()),
     find: (id) => findAccessToken(id, find, nowMs()),
   };

@@ -8,7 +8,7 @@ import type { Command } from "commander";
 import type { Config } from "../../config/config.js";
 import { parseConfig } from "../../config/load.js";
 import { runDemo } from "../demo/demo.js";
-import { DEMO_RULES, demoConfiguration } from "../demo/demo-configuration.js";
+import { DEMO_RULES, type DemoFiles, demoConfiguration } from "../demo/demo-configuration.js";
 import { type DemoUpstream, startUpstream } from "../demo/demo-upstream.js";
 import { CommandError, EXIT } from "../exit.js";
 import { describeInvalidFiles, describePortTaken } from "../failures.js";
@@ -44,9 +44,9 @@ async function demo(terminal: Terminal): Promise<void> {
   const upstream = await startUpstream();
   const folder = await mkdtemp(join(tmpdir(), "sluice-demo-"));
   try {
-    const rulesFile = join(folder, "rules.yaml");
-    await writeFile(rulesFile, DEMO_RULES);
-    const config = configure(upstream, rulesFile, terminal);
+    const files = { rules: join(folder, "rules.yaml"), database: join(folder, "sluice.db") };
+    await writeFile(files.rules, DEMO_RULES);
+    const config = configure(upstream, files, terminal);
     await runDemo(config, terminal, wordsOf(terminal)).catch((error: unknown) => {
       throw toFailure(error, config, terminal);
     });
@@ -56,9 +56,9 @@ async function demo(terminal: Terminal): Promise<void> {
   }
 }
 
-function configure({ url }: DemoUpstream, rulesFile: string, { env }: Terminal): Config {
+function configure({ url }: DemoUpstream, files: DemoFiles, { env }: Terminal): Config {
   try {
-    return parseConfig(demoConfiguration(url, rulesFile), { env });
+    return parseConfig(demoConfiguration(url, files), { env });
   } catch (error) {
     // Its text is ours: what can be wrong came from the environment.
     const lines = describeInvalidFiles(error, undefined);

@@ -15,12 +15,21 @@ rules:
     limit: { tokenBucket: { capacity: 20, refillPerSecond: 5 } }
 `;
 
+/** The files of a demo. */
+export interface DemoFiles {
+  /** The rules that are published first. */
+  readonly rules: string;
+  /** The database of the control plane. */
+  readonly database: string;
+}
+
 /**
  * The text of the demo's configuration, with its gateway in front of `upstreamUrl`.
  *
- * @param rulesFile - Where the rules are. Default: in the configuration itself.
+ * @param files - Where the rules and the control plane's database are. Default: the rules are in the configuration
+ *   itself, and there is no control plane.
  */
-export function demoConfiguration(upstreamUrl: string, rulesFile?: string): string {
+export function demoConfiguration(upstreamUrl: string, files?: DemoFiles): string {
   return `# The demo: a gateway, and limits that are small enough to meet.
 gateway:
   listen: 127.0.0.1:8080
@@ -36,7 +45,14 @@ store:
   kind: memory
 telemetry:
   logLevel: warn
-rules:
-${rulesFile === undefined ? DEMO_RULES.replaceAll(/^/gm, "  ").trimEnd() : `  file: ${JSON.stringify(rulesFile)}`}
+${files === undefined ? `rules:\n${DEMO_RULES.replaceAll(/^/gm, "  ").trimEnd()}` : toFiles(files)}
 `;
+}
+
+function toFiles({ rules, database }: DemoFiles): string {
+  return `rules:
+  file: ${JSON.stringify(rules)}
+control:
+  database: ${JSON.stringify(`file:${database}`)}
+  snapshot: ${JSON.stringify(`${database}.snapshot`)}`;
 }

@@ -48,7 +48,7 @@ describe("the greeting", () => {
     expect(text).toContain(`${places.admin}/metrics`);
     expect(text).toContain("npx sluice top\n");
     const commands = toCommands(places);
-    expect(commands).toHaveLength(5);
+    expect(commands).toHaveLength(7);
     expect(text).toContain("  rules     /tmp/demo/rules.yaml\n");
     expect(text).toContain("npx sluice explain --method POST --path /login --ip 127.0.0.1\n");
     for (const { command } of commands) expect(text).toContain(command);

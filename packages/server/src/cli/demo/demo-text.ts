@@ -12,7 +12,7 @@ import { formatLimit } from "../text/limit.js";
 export interface DemoPlaces {
   readonly gateway: string;
   readonly admin: string;
-  /** The file of rules, which may be edited while it runs. */
+  /** The file that the rules were published from; it can be edited and pushed while the demo runs. */
   readonly rules: string;
   /** How the command is called: `sluice`, `npx sluice`. */
   readonly sluice: string;
@@ -47,8 +47,8 @@ export interface DemoCommand {
 }
 
 /**
- * Five commands: one that passes, one that is limited, one that says how the caller stands, one that explains a
- * decision, and one that changes a rule.
+ * Seven commands: one that passes, one that is limited, one that says how the caller stands, one that explains a
+ * decision, two that change something, a rule and a switch, and one that lists the changes.
  */
 export function toCommands({ gateway, admin, rules, sluice }: DemoPlaces): readonly DemoCommand[] {
   return [
@@ -63,9 +63,16 @@ export function toCommands({ gateway, admin, rules, sluice }: DemoPlaces): reado
       remark: "which rules count a login from here, by what, and what is left",
     },
     {
-      command: `sed -i.bak 's/limit: 5,/limit: 8,/' '${rules}'`,
-      remark:
-        "three more logins pass, two seconds later: edit the rules while it runs, in any editor",
+      command: `sed -i.bak 's/limit: 5,/limit: 8,/' '${rules}' && ${sluice} rules push '${rules}' --publish${adminFlag(admin)}`,
+      remark: "edit the rules and publish them: three more logins pass, immediately",
+    },
+    {
+      command: `${sluice} switch login deny --reason 'trying it'${adminFlag(admin)}`,
+      remark: `the kill switch: every login is refused; "switch login on" ends it`,
+    },
+    {
+      command: `${sluice} audit list${adminFlag(admin)}`,
+      remark: "who changed what, when and why",
     },
   ];
 }
