@@ -2,8 +2,18 @@
 // each module, and only the types that entries lead to. Node.js spends most of an import on finding and opening files.
 // npm runs it before it packs a package, in the package's folder, and with --undo afterwards; with --to FOLDER it leaves
 // the build alone and writes to that folder. The files keep the names and the code of the sources: nothing is minified.
+// With --modules it keeps the modules, for a package whose modules find files beside them, and leaves out types only.
 
-import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { rolldown } from "rolldown";
 
@@ -27,13 +37,23 @@ if (option === "--to") {
   await bundle(/** @type {string} */ (folder));
 } else {
   restore();
-  if (option !== "--undo") await replaceBuild();
+  if (option !== "--undo") await replaceBuild(option === "--modules" ? copyModules : bundle);
 }
 
-async function replaceBuild() {
-  await bundle(packed);
+/** @param {(dir: string) => Promise<void> | void} make */
+async function replaceBuild(make) {
+  await make(packed);
   renameSync(built, kept);
   renameSync(packed, built);
+}
+
+/** @param {string} dir */
+function copyModules(dir) {
+  cpSync(built, dir, {
+    recursive: true,
+    filter: (path) => statSync(path).isDirectory() || path.endsWith(".js"),
+  });
+  copyTypes(dir);
 }
 
 /** @param {string} dir */
@@ -51,7 +71,12 @@ async function bundle(dir) {
     minifyInternalExports: false,
     codeSplitting: { groups: chunks },
   });
-  for (const file of typesFrom(entries.map(({ types }) => types))) {
+  copyTypes(dir);
+}
+
+/** @param {string} dir */
+function copyTypes(dir) {
+  for (const file of typesFrom(readEntries().map(({ types }) => types))) {
     const target = join(dir, relative(built, file));
     mkdirSync(dirname(target), { recursive: true });
     copyFileSync(file, target);
