@@ -1,3 +1,4 @@
+import { callerBlocks } from "sluice/rules";
 import { afterAll, describe, expect, it } from "vitest";
 import { testDatabases } from "../../test/control/databases.js";
 import { ConflictError } from "./changes.js";
@@ -171,6 +172,21 @@ describe.each(all)("the control plane in $name", (databases) => {
     await plane.overrides.remove(by(), id);
     expect(await plane.overrides.find(id)).toBeUndefined();
     await expect(plane.overrides.remove(by(), id)).rejects.toThrow(`there is no override "${id}"`);
+  });
+
+  it("takes only ends of blocks that policies take, so that no block keeps the others out of force", async () => {
+    const { plane } = await start();
+    const block = (endsAtMs: number) =>
+      plane.blocks.create(by(), { subjects: ["user:42"], endsAtMs, ...REASON });
+    const end = Date.UTC(2101, 0, 1);
+    for (const late of [end, end * 1_000])
+      await expect(block(late)).rejects.toThrow("endsAtMs must be");
+    const { body } = await block(end - 1);
+    const [subject] = body.subjects;
+    const blocks = callerBlocks([{ subject, endsAtMs: body.endsAtMs, ...REASON }]);
+    expect(blocks.find({ method: "GET", path: "/", user: "42" }, 0)).toMatchObject({
+      untilMs: end - 1,
+    });
   });
 
   it("keeps a plan that has tenants, and a tenant that has API keys", async () => {

@@ -2,8 +2,8 @@
 
 import { anyString, as, type Shape, stringFor, wholeNumber } from "sluice/shapes";
 
-/** The last instant that a `Date` can be. */
-const TIME_MS_MAX = 8.64e15;
+/** The end of the year 2100. Policies take no later end: one block with it would keep all others out of force. */
+const TIME_MS_MAX = Date.UTC(2101, 0, 1) - 1;
 
 /** A time in Unix milliseconds. */
 export const timeMs: Shape<number> = wholeNumber({ min: 0, max: TIME_MS_MAX });
