@@ -119,6 +119,21 @@ describe.each(all)("changes in $name", (databases) => {
     expect(await verifyAudit(two)).toEqual({ rows: 2 });
   });
 
+  it("keep a log that verifies, whatever its texts are", async () => {
+    const database = await databases.ready();
+    const changes = new Changes(database);
+    for (const text of ["a\0b", "half of \ud83d", "\udc00", "whole 😀"]) {
+      const request = { ...by(), actor: text, origin: text, reason: text };
+      await changes.apply(request, () => [plan("a", { name: text })]);
+      const act = { action: "reset", kind: "counter" as const, id: text, details: { key: text } };
+      await changes.record({ ...request, id: `${request.id}-act` }, act);
+      expect((await new Entities(database).find("plan", "a"))?.body).toEqual({ name: text });
+    }
+    expect(await verifyAudit(database)).toEqual({ rows: 8 });
+    const [latest] = await searchAudit(database, { limit: 1 });
+    expect(latest).toMatchObject({ actor: "whole 😀", entityId: "whole 😀" });
+  });
+
   it("leave nothing when their plan throws", async () => {
     const database = await databases.ready();
     const failed = new Changes(database).apply(by(), () => {

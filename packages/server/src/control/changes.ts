@@ -208,12 +208,12 @@ class AuditAppender {
       change_id: request.id,
       part: this.#rows.length,
       at_ms: now(),
-      actor: request.actor,
-      origin: request.origin,
+      actor: toKept(request.actor),
+      origin: toKept(request.origin),
       action,
       kind,
-      entity_id: id,
-      reason: request.reason,
+      entity_id: toKept(id),
+      reason: toKept(request.reason),
       body_before: before === undefined ? null : JSON.stringify(before),
       body_after: after === undefined ? null : JSON.stringify(after),
       previous_hash: this.#last.hash,
@@ -246,6 +246,14 @@ export function mustBeNew(entries: readonly AuditEntry[], id: string): void {
   if (entries.some(({ entityId }) => entityId === id)) return;
   const seen = "this change was made before, and its secret is not shown again";
   throw new ServerError("SLUICE_CONFLICT", seen);
+}
+
+/** NUL, and halves of characters that take two. */
+const NOT_KEPT = /[\0\p{Cs}]/gu;
+
+/** A text as every database gives it back: a hash over any other would not verify. Bodies are JSON, which escapes these. */
+function toKept(text: string): string {
+  return text.replace(NOT_KEPT, "\ufffd");
 }
 
 function checkRevision(edit: Edit, before: Entity | undefined): void {
