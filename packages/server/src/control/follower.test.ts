@@ -1,5 +1,5 @@
-import { appendFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { testDatabases } from "../../test/control/databases.js";
@@ -249,6 +249,24 @@ describe("the file of a follower", () => {
     const onBroken = vi.fn();
     expect(new SnapshotFile(path).read(onBroken)).toBeUndefined();
     expect(onBroken).toHaveBeenCalledTimes(1);
+  });
+
+  it.each([
+    ["change", (file: SnapshotFile, state: ControlState) => file.append([change(3)], state)],
+    ["mark", (file: SnapshotFile, state: ControlState) => file.touch(state)],
+  ])("that missed a change is whole with the next %s that can be written", (_name, writeNext) => {
+    const path = fileOf();
+    const [state, file] = [new ControlState(), new SnapshotFile(path)];
+    state.apply([change(1)]);
+    file.write(state.toSnapshot());
+    rmSync(dirname(path), { recursive: true });
+    state.apply([change(2)]);
+    expect(() => file.append([change(2)], state)).toThrow("ENOENT");
+    mkdirSync(dirname(path));
+    state.apply([change(3)]);
+    writeNext(file, state);
+    expect(new SnapshotFile(path).read(broken)?.toSnapshot()).toEqual(state.toSnapshot());
+    expect(broken).not.toHaveBeenCalled();
   });
 
   it("is rewritten when its changes grow too many", () => {

@@ -137,7 +137,7 @@ export class Follower {
     this.#currentSinceMs = readMs();
     if (this.#currentSinceMs - this.#touchedMs < TOUCH_MS) return;
     this.#touchedMs = this.#currentSinceMs;
-    this.#keep(() => this.#file?.touch());
+    this.#keep(() => this.#file?.touch(this.state));
   }
 
   /** Undefined: changes are missing, and a snapshot is needed. */

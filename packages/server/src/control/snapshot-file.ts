@@ -5,8 +5,8 @@
 
 import { createHash } from "node:crypto";
 import {
-  appendFileSync,
   closeSync,
+  constants,
   fsyncSync,
   openSync,
   readFileSync,
@@ -14,7 +14,7 @@ import {
   statSync,
   truncateSync,
   utimesSync,
-  writeSync,
+  writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
 import { wallMs } from "../base/clock.js";
@@ -23,6 +23,8 @@ import { ControlState, type NodeChange, type NodeEntity, type Snapshot } from ".
 const FORMAT = 1;
 /** Changes behind a snapshot before a new one is written, at least; or as many as it has entities. */
 const CHANGES_MIN = 1_000;
+/** A file that is gone is not begun with changes: they need the snapshot before them. */
+const APPEND = constants.O_WRONLY | constants.O_APPEND;
 
 interface Header {
   readonly format: number;
@@ -38,6 +40,8 @@ export class SnapshotFile {
   readonly #path: string;
   #changes = 0;
   #changesMax = CHANGES_MIN;
+  /** Whether something could not be written: what would be appended has a gap before it, so all is written again. */
+  #isBehind = false;
 
   constructor(path: string) {
     this.#path = path;
@@ -64,6 +68,7 @@ export class SnapshotFile {
 
   /** Keeps a state as a whole; only its user may read it. Throws what the system says. */
   write({ sequence, hash = "", entities }: Snapshot): void {
+    this.#isBehind = true;
     const lines = entities.map((entity) => `${JSON.stringify(entity)}\n`).join("");
     const sha256 = hashOf(`${sequence} ${hash}\n${lines}`);
     const header: Header = { format: FORMAT, sequence, hash, entities: entities.length, sha256 };
@@ -75,12 +80,16 @@ export class SnapshotFile {
     syncFolder(dirname(this.#path));
     this.#changes = 0;
     this.#changesMax = Math.max(CHANGES_MIN, entities.length);
+    this.#isBehind = false;
   }
 
-  /** Marks what is kept as current now, by the time of the file. */
-  touch(): void {
+  /** Marks what is kept as current now, by the time of the file. What could not be written before is written first. */
+  touch(state: ControlState): void {
+    if (this.#isBehind) this.write(state.toSnapshot());
+    this.#isBehind = true;
     const seconds = wallMs() / 1_000;
     utimesSync(this.#path, seconds, seconds);
+    this.#isBehind = false;
   }
 
   /** When what is kept was last known to be current, by the wall clock; undefined if there is no file. */
@@ -90,11 +99,18 @@ export class SnapshotFile {
 
   /** Keeps changes; the state is that after them. */
   append(changes: readonly NodeChange[], state: ControlState): void {
-    if (this.#changes + changes.length > this.#changesMax) {
+    if (this.#isBehind || this.#changes + changes.length > this.#changesMax) {
       this.write(state.toSnapshot());
       return;
     }
-    appendFileSync(this.#path, changes.map(toLine).join(""), { mode: 0o600 });
+    this.#isBehind = true;
+    const file = openSync(this.#path, APPEND);
+    try {
+      writeFileSync(file, changes.map(toLine).join(""));
+    } finally {
+      closeSync(file);
+    }
+    this.#isBehind = false;
     this.#changes += changes.length;
   }
 }
@@ -149,7 +165,8 @@ function hashOf(text: string): string {
 function writeThrough(path: string, text: string): void {
   const file = openSync(path, "w", 0o600);
   try {
-    writeSync(file, text);
+    // Unlike one write, this goes on until all is written or the disk is full.
+    writeFileSync(file, text);
     fsyncSync(file);
   } finally {
     closeSync(file);
