@@ -78,6 +78,21 @@ describe.each(all)("access tokens in $name", (databases) => {
     await expect(tokens.revoke(by(), "unknown")).rejects.toMatchObject({ status: 404 });
   });
 
+  it("are listed and revoked however many there are", async () => {
+    const { database, tokens } = await start();
+    const edits = Array.from({ length: 1_001 }, (_, n) => ({
+      action: "create",
+      kind: "access-token" as const,
+      id: `token-${String(n).padStart(6, "0")}`,
+      body: { name: "many", role: "viewer", createdAtMs: START, hash: "" },
+    }));
+    await new Changes(database).apply(by(), () => edits);
+    const { id } = edits[1_000];
+    expect((await tokens.list()).map((token) => token.id)).toContain(id);
+    await tokens.revoke(by(), id);
+    expect(await tokens.list()).toHaveLength(1_000);
+  });
+
   it.each([
     [{ name: "", role: "admin" }, "name must be"],
     [{ name: "x", role: "root" }, 'role must be one of viewer, operator, admin, node, got "root"'],

@@ -119,7 +119,7 @@ export class AccessTokens {
 
   /** All tokens, without secrets. */
   async list(): Promise<AccessToken[]> {
-    return (await this.#entities.list(KIND, { limit: 1_000 })).map(toToken);
+    return (await this.#entities.all(KIND)).map(toToken);
   }
 
   /**
@@ -129,7 +129,7 @@ export class AccessTokens {
    */
   async revoke(request: ChangeRequest, id: string): Promise<void> {
     await this.#changes.apply(request, async (entities) => {
-      const all = (await entities.list(KIND, { limit: 1_000 })).map(toToken);
+      const all = (await entities.all(KIND)).map(toToken);
       const token = all.find((each) => each.id === id);
       if (token === undefined)
         throw new ServerError("SLUICE_NOT_FOUND", `access token ${show(id)}`);
