@@ -39,6 +39,29 @@ describe.each(all)("acts on counters, with the control plane in $name", (databas
     });
     await admin.close();
   });
+
+  it("have an entry each, whatever headers they are sent with, or are not done", async () => {
+    const admin = await startControlAdmin(await databases.ready());
+    const body = { rule: "login", key: "ip:203.0.113.7" };
+    const again = { body, headers: { "idempotency-key": "again" } };
+    for (const _ of [1, 2]) expect((await admin.ask("POST /v1/reset", again)).status).toBe(200);
+    const unusable: Record<string, string>[] = [
+      { "idempotency-key": "x".repeat(256) },
+      { "sluice-reason": "x".repeat(1_001) },
+    ];
+    for (const headers of unusable) {
+      const refused = await admin.ask("POST /v1/block", {
+        body: { ...body, forMs: null },
+        headers,
+      });
+      expect(refused.status).toBe(400);
+    }
+    const facts = { method: "GET", path: "/", ip: "203.0.113.7" };
+    expect((await admin.core.policy.peek(facts)).allowed).toBe(true);
+    const { items } = (await admin.ask("GET /v1/audit?kind=counter")).body;
+    expect(items.map(({ action }: { action: string }) => action)).toEqual(["reset", "reset"]);
+    await admin.close();
+  });
 });
 
 it("an act on a counter that can't be recorded is done, and the answer says so", async () => {

@@ -2,8 +2,10 @@
 
 import type { Shape } from "sluice/shapes";
 import { ServerError } from "../../base/errors.js";
+import type { ChangeRequest } from "../../control/changes.js";
 import type { Core } from "../../core/core.js";
 import { json } from "../admin-reply.js";
+import { randomSecret } from "../auth/random.js";
 import { toChange } from "../change-request.js";
 import { answers } from "../reply-schemas.js";
 import { type AdminContext, type AdminRequest, type Route, route } from "../route.js";
@@ -54,29 +56,36 @@ function acting<V extends ActingVerb>(
     input: inputs[verb] as Shape<unknown> as Shape<Input<V>>,
     reply: answers[verb],
     handle: async (context, request) => {
+      // What is wrong with it has to be known before something is done that would then not be in the log.
+      const change = toAct(request);
       const acted = await run(context.core, request.input);
       const { rule } = acted;
       // The key is not logged, as in no other line. The audit log has it.
       const line = { verb, rule, actor: request.caller.name };
       context.core.telemetry.log.info(line, "operator command");
-      await record(verb, context, request, acted);
+      await record(verb, context, change, acted);
       return json(acted);
     },
   });
+}
+
+/** A verb acts however often it is sent, so each time has an entry of its own, whatever Idempotency-Key it has. */
+function toAct(request: AdminRequest): ChangeRequest {
+  return { ...toChange(request), id: randomSecret() };
 }
 
 /** Writes what was done into the audit log, on a node that has one. */
 async function record(
   verb: ActingVerb,
   { control: { controlPlane } }: AdminContext,
-  request: AdminRequest,
+  change: ChangeRequest,
   acted: verbs.Acted,
 ): Promise<void> {
   if (controlPlane === undefined || "follow" in controlPlane) return;
   const id = `${acted.rule} ${acted.key}`;
   const act = { action: verb, kind: "counter", id, details: { ...acted } } as const;
   try {
-    await controlPlane.record(toChange(request), act);
+    await controlPlane.record(change, act);
   } catch (cause) {
     if (!(cause instanceof ServerError) || cause.code !== "SLUICE_DATABASE_UNAVAILABLE")
       throw cause;
