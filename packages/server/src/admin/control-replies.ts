@@ -78,6 +78,10 @@ const apiKey = open({
   createdAtMs: required(finiteNumber),
   expiresAtMs: optional(finiteNumber),
   replacedBy: optional(text, "The key that replaces it."),
+  lastUsedAtMs: required(
+    orNull(finiteNumber),
+    "The start of the hour in which it was last used, in Unix milliseconds; null if it was not.",
+  ),
   countedAs: optional(text, "The first key of its rotations, under whose id it is counted."),
 });
 

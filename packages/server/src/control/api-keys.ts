@@ -16,8 +16,10 @@ import { ServerError, show } from "../base/errors.js";
 import { readInput } from "../base/read-input.js";
 import { type ChangeRequest, type Changes, mustBeNew } from "./changes.js";
 import type { Reader } from "./database/database.js";
-import { Entities, type Entity, type EntityBody } from "./entities.js";
+import { Entities, type Entity } from "./entities.js";
 import { displayName, entityName, timeMs } from "./entity-shapes.js";
+import { type LastUses, startOfHourMs } from "./keys/key-uses.js";
+import { readLastUses } from "./keys/stored-uses.js";
 import { type FillRandom, makeSecret } from "./secret-format.js";
 
 /** A key, without its secret. */
@@ -34,7 +36,12 @@ export interface ApiKey {
   readonly replacedBy: string | undefined;
   /** The first key of a chain of rotations, under whose id all of them are counted; undefined if it is this one. */
   readonly countedAs: string | undefined;
+  /** The start of the hour in which it was last used, as far as nodes have reported; null if it was not. */
+  readonly lastUsedAtMs: number | null;
 }
+
+/** What the entity of a key says. */
+type KeptKey = Omit<ApiKey, "lastUsedAtMs">;
 
 /** A key that was just made, with what its holder has to send. */
 export interface NewApiKey extends ApiKey {
@@ -79,6 +86,7 @@ export const rotationShape = object({
 
 /** Makes, rotates, revokes and lists keys. */
 export class ApiKeys {
+  readonly #reader: Reader;
   readonly #entities: Entities;
   readonly #changes: Changes;
   readonly #fillRandom: FillRandom;
@@ -89,6 +97,7 @@ export class ApiKeys {
     changes: Changes,
     { fillRandom, now }: { readonly fillRandom: FillRandom; readonly now: () => number },
   ) {
+    this.#reader = reader;
     this.#entities = new Entities(reader);
     this.#changes = changes;
     this.#fillRandom = fillRandom;
@@ -126,7 +135,7 @@ export class ApiKeys {
     let made: Made | undefined;
     await this.#changes.apply(request, async (entities) => {
       const entity = await mustFind(entities, id);
-      const old = toKey(entity);
+      const old = toKept(entity);
       if (old.replacedBy !== undefined) {
         throw new ServerError(
           "SLUICE_CONFLICT",
@@ -160,19 +169,25 @@ export class ApiKeys {
 
   /** A key. @throws ServerError `SLUICE_NOT_FOUND` if there is none of that id. */
   async get(id: string): Promise<ApiKey> {
-    return toKey(await mustFind(this.#entities, id));
+    const key = toKept(await mustFind(this.#entities, id));
+    const uses = await readLastUses(this.#reader, { firstId: id, lastId: id });
+    return toKey(key, uses);
   }
 
   /** Keys of a tenant, or of all, in the order of ids, after one. */
   async list(page: { tenant?: string; after?: string; limit?: number } = {}): Promise<ApiKey[]> {
-    const { tenant: parent, after, limit } = page;
-    return (await this.#entities.list(KIND, { parent, after, limit })).map(toKey);
+    const { tenant, after, limit } = page;
+    const keys = (await this.#entities.list(KIND, { parent: tenant, after, limit })).map(toKept);
+    const [firstId, lastId] = [keys[0]?.id, keys.at(-1)?.id];
+    if (firstId === undefined || lastId === undefined) return [];
+    const uses = await readLastUses(this.#reader, { tenant, firstId, lastId });
+    return keys.map((key) => toKey(key, uses));
   }
 
   #make({ tenant, name, scopes, expiresAtMs }: ApiKeyInput, countedAs?: string): Made {
     const { id, secret, hash } = makeSecret("apiKey", this.#fillRandom);
     const key = { id, tenant, name, scopes, createdAtMs: this.#now(), expiresAtMs };
-    return { hash, key: { ...key, replacedBy: undefined, countedAs, secret } };
+    return { hash, key: { ...key, replacedBy: undefined, countedAs, lastUsedAtMs: null, secret } };
   }
 }
 
@@ -181,7 +196,7 @@ interface Made {
   readonly hash: string;
 }
 
-function toCreate({ key: { id, secret: _, ...rest }, hash }: Made) {
+function toCreate({ key: { id, secret: _, lastUsedAtMs: __, ...rest }, hash }: Made) {
   const body = { ...rest, hash };
   return { action: "create", kind: KIND, id, parent: rest.tenant, body, revision: 0 } as const;
 }
@@ -192,12 +207,13 @@ async function mustFind(entities: Entities, id: string): Promise<Entity> {
   return entity;
 }
 
-function toKey({ id, body }: Entity): ApiKey {
-  return fromBody(id, body);
+function toKey(key: KeptKey, uses: LastUses): ApiKey {
+  const hour = uses.get(key.id);
+  return { ...key, lastUsedAtMs: hour === undefined ? null : startOfHourMs(hour) };
 }
 
-function fromBody(id: string, body: EntityBody): ApiKey {
+function toKept({ id, body }: Entity): KeptKey {
   const { tenant, name, scopes, createdAtMs, expiresAtMs, replacedBy, countedAs } =
-    body as unknown as ApiKey;
+    body as unknown as KeptKey;
   return { id, tenant, name, scopes, createdAtMs, expiresAtMs, replacedBy, countedAs };
 }

@@ -9,12 +9,13 @@ import type { ControlFigures } from "../telemetry/telemetry.js";
 import { ControlPlane } from "./control-plane.js";
 import type { Database, Unsubscribe } from "./database/database.js";
 import { openDatabase } from "./database/open-database.js";
-import { type ControlFeed, DatabaseFeed } from "./database-feed.js";
+import { DatabaseFeed, type ResolvingFeed } from "./database-feed.js";
 import { ChangeHub } from "./feed/change-hub.js";
 import { FeedServer } from "./feed/feed-server.js";
 import { HttpFeed } from "./feed/http-feed.js";
 import { type FirstStartOptions, prepareDatabase } from "./first-start.js";
 import { Follower } from "./follower.js";
+import type { LastUses } from "./keys/key-uses.js";
 import { ControlNodes, type NodeStatus } from "./nodes.js";
 import type { CheckRules } from "./rule-sets.js";
 import type { ControlState, OnChanged } from "./state.js";
@@ -63,7 +64,7 @@ export class ControlNode {
   readonly #config: ControlConfig;
   readonly #options: ControlNodeOptions;
   readonly #database: Database | undefined;
-  readonly #feed: ControlFeed;
+  readonly #feed: ResolvingFeed;
   readonly #follower: Follower;
   /** What followers and workers are handed. */
   readonly hub: ChangeHub;
@@ -71,6 +72,7 @@ export class ControlNode {
   readonly feedServer: FeedServer | undefined;
   readonly #nodes: ControlNodes | undefined;
   readonly #listeners = new Set<OnChanged>();
+  readonly #beforeClose: (() => Promise<void>)[] = [];
   /** Resolves when other processes of this node enforce what it has. */
   #spread: () => Promise<void> = async () => {};
   #cancelPrepare: CancelTimer = () => {};
@@ -104,7 +106,7 @@ export class ControlNode {
       },
     });
     this.hub = new ChangeHub(this.state);
-    this.feedServer = this.plane && new FeedServer(this.hub);
+    this.feedServer = this.plane && new FeedServer(this.hub, (uses) => this.storeUses(uses));
     this.#nodes = this.#toNodes();
     options.telemetry.watchControl(() => this.#toFigures());
   }
@@ -157,6 +159,16 @@ export class ControlNode {
     return this.#follower.catchUp();
   }
 
+  /** Stores the hours in which keys were used. Rejects if the control plane does not take them. */
+  storeUses(uses: LastUses): Promise<void> {
+    return this.#feed.storeUses(uses);
+  }
+
+  /** Runs `task` before the node is closed, which waits for it. */
+  onClosing(task: () => Promise<void>): void {
+    this.#beforeClose.push(task);
+  }
+
   /** Loads the state; see {@link openControlNode}. */
   async start(): Promise<void> {
     await this.#prepare();
@@ -207,6 +219,7 @@ export class ControlNode {
 
   async #close(): Promise<void> {
     this.#cancelPrepare();
+    await Promise.all(this.#beforeClose.map((task) => task()));
     this.#nodes?.close();
     this.feedServer?.close();
     await this.#follower.close();
@@ -263,7 +276,7 @@ export class ControlNode {
     throw new ServerError("SLUICE_CONTROL_UNAVAILABLE", seen);
   }
 
-  #toFeed(): ControlFeed {
+  #toFeed(): ResolvingFeed {
     if (this.#database !== undefined) return new DatabaseFeed(this.#database);
     const config = this.#config as FollowControlConfig;
     return new HttpFeed({ ...config, version: readVersion() });

@@ -5,6 +5,8 @@ import { ServerError } from "../base/errors.js";
 import { type AuditRow, toEntry } from "./audit.js";
 import type { Database, Row, Unsubscribe } from "./database/database.js";
 import { ENTITY_KINDS, Entities, type Entity, type EntityBody } from "./entities.js";
+import type { LastUses } from "./keys/key-uses.js";
+import { writeLastUses } from "./keys/stored-uses.js";
 import { statements } from "./sql/statements.js";
 import type { NodeChange, NodeEntity, Position, Snapshot } from "./state.js";
 
@@ -22,10 +24,16 @@ export interface ControlFeed {
   subscribe(onChange: () => void): Unsubscribe;
 }
 
+/** A feed of a process that also uses API keys. */
+export interface ResolvingFeed extends ControlFeed {
+  /** Stores the hours in which keys were used. Rejects if the control plane does not take them. */
+  storeUses(uses: LastUses): Promise<void>;
+}
+
 const PAGE = 1_000;
 
 /** A feed out of a database. */
-export class DatabaseFeed implements ControlFeed {
+export class DatabaseFeed implements ResolvingFeed {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -59,6 +67,10 @@ export class DatabaseFeed implements ControlFeed {
 
   subscribe(onChange: () => void): Unsubscribe {
     return this.#database.subscribe(onChange);
+  }
+
+  storeUses(uses: LastUses): Promise<void> {
+    return writeLastUses(this.#database, uses);
   }
 
   async #head(): Promise<Position> {

@@ -1,8 +1,11 @@
 // A service that resolves the API keys of its control plane.
 
+import { join } from "node:path";
+import { makeFolder } from "sluice-test-servers";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { toControlService } from "../../test/control/control-config.js";
+import { ADMIN_TOKEN, toControlService } from "../../test/control/control-config.js";
 import { testDatabases } from "../../test/control/databases.js";
+import type { Config } from "../config/config.js";
 import type { ControlPlane } from "../control/control-plane.js";
 import { type Service, startService } from "./service.js";
 
@@ -17,29 +20,52 @@ let ids = 0;
 const by = () => ({ id: `change-${++ids}`, actor: "anna", origin: "local", reason: "a test" });
 
 async function start(database: string): Promise<{ service: Service; plane: ControlPlane }> {
-  const service = await startService(
-    toControlService(database, {
-      rules: {
-        inline: {
-          version: 1,
-          rules: [
-            { id: "tenants", key: "tenant", limit: "5/minute", tiers: { gold: "9/minute" } },
-            { id: "keys", key: "apiKey", limit: "2/minute" },
-          ],
-        },
-      },
-      decision: {
-        listen: { host: "127.0.0.1", port: 0 },
-        tokens: [],
-        forwardAuth: true,
-        bodyBytesMax: 1_000,
-      },
-      apiKeys: { unknownKeys: "refuse", lookupsPerSecond: 100 },
-    }),
-  );
-  services.push(service);
+  const service = await open(toConfig(database));
   if (service.control?.plane === undefined) throw new Error("it is not a control node");
   return { service, plane: service.control.plane };
+}
+
+async function open(config: Config): Promise<Service> {
+  const service = await startService(config);
+  services.push(service);
+  return service;
+}
+
+function toConfig(database: string): Config {
+  return toControlService(database, {
+    rules: {
+      inline: {
+        version: 1,
+        rules: [
+          { id: "tenants", key: "tenant", limit: "5/minute", tiers: { gold: "9/minute" } },
+          { id: "keys", key: "apiKey", limit: "2/minute" },
+        ],
+      },
+    },
+    decision: {
+      listen: { host: "127.0.0.1", port: 0 },
+      tokens: [],
+      forwardAuth: true,
+      bodyBytesMax: 1_000,
+    },
+    apiKeys: { unknownKeys: "refuse", lookupsPerSecond: 100 },
+  });
+}
+
+/** A service that follows a control node. */
+function toFollower(url: string, token: string): Config {
+  const snapshotFile = join(makeFolder("follower"), "edge.snapshot");
+  const follow = { kind: "follow", url, token, snapshotFile } as const;
+  const rest = { caFile: undefined, staleMsMax: undefined, node: "edge-1", hasRules: false };
+  return { ...toConfig(""), control: { ...follow, ...rest } };
+}
+
+/** As the admin port shows it. */
+async function lastUseOf({ listeners }: Service, id: string): Promise<unknown> {
+  const url = listeners.find(({ name }) => name === "admin")?.url;
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+  const response = await fetch(`${url}/v1/api-keys/${id}`, { headers });
+  return ((await response.json()) as { lastUsedAtMs?: unknown }).lastUsedAtMs;
 }
 
 async function check({ listeners }: Service, apiKey: string): Promise<Record<string, unknown>> {
@@ -79,6 +105,52 @@ describe.each(all)("API keys of a control node with $name", (databases) => {
       .poll(() => check(there.service, key.secret), { timeout: 2_000 })
       .toMatchObject(revoked);
     expect(await check(here.service, `${key.secret.slice(0, -1)}x`)).toMatchObject(revoked);
+  });
+
+  it("are shown with the hour of their last use, of a control node and of a follower, once those have ended", async () => {
+    const database = await databases.create();
+    const user = await start(database);
+    await makeTenant(user.plane);
+    const make = (name: string) => user.plane.apiKeys.create(by(), { tenant: "acme", name });
+    const [here, there, unused] = [await make("here"), await make("there"), await make("unused")];
+    const { secret } = await user.plane.accessTokens.create(by(), { name: "edge", role: "node" });
+    const shower = await start(database);
+    const url = shower.service.listeners.find(({ name }) => name === "admin")?.url ?? "";
+    const follower = await open(toFollower(url, secret));
+    const startMs = Date.now();
+    expect(await check(user.service, here.secret)).toMatchObject({ allowed: true });
+    expect(await check(follower, there.secret)).toMatchObject({ allowed: true });
+    expect(await check(follower, `${unused.secret.slice(0, -1)}x`)).toMatchObject({
+      allowed: false,
+    });
+    await user.service.close();
+    await follower.close();
+    const hours = [startMs, Date.now()].map((ms) => ms - (ms % 3_600_000));
+    expect(hours).toContain(await lastUseOf(shower.service, here.id));
+    expect(hours).toContain(await lastUseOf(shower.service, there.id));
+    expect(await lastUseOf(shower.service, unused.id)).toBeNull();
+  });
+
+  it("are reported as used by nodes only, a thousand at a time", async () => {
+    const { service, plane } = await start(await databases.create());
+    const url = service.listeners.find(({ name }) => name === "admin")?.url;
+    const make = (role: string) => plane.accessTokens.create(by(), { name: role, role });
+    const [node, viewer] = [await make("node"), await make("viewer")];
+    const report = async (secret: string, count: number, hour: unknown = 400_000) => {
+      const ids = Array.from({ length: count }, (_, n) => `key${n}`);
+      const uses = Object.fromEntries(ids.map((id) => [id, hour]));
+      const response = await fetch(`${url}/v1/control/report`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+        body: JSON.stringify({ node: "edge-1", version: "1.0.0", sequence: 1, uses }),
+      });
+      return response.status;
+    };
+    expect(await report(node.secret, 1_000)).toBe(200);
+    expect(await report(node.secret, 1_001)).toBe(400);
+    expect(await report(node.secret, 1, "now")).toBe(400);
+    expect(await report(node.secret, 1, -1)).toBe(400);
+    expect(await report(viewer.secret, 1)).toBe(403);
   });
 
   it("keep what was used when they are rotated", async () => {

@@ -109,7 +109,7 @@ export async function openWithControl(
     checkRules: toRulesCheck(config),
   });
   try {
-    const keyResolver = openKeyResolver(config.apiKeys, control, { telemetry });
+    const keyResolver = openKeyResolver(config.apiKeys, control, telemetry);
     const parts = { rules: parseWritten(publishedRules(control.state)), keyResolver };
     return await open(parts, control);
   } catch (error) {

@@ -49,8 +49,8 @@ async function answer(
   } else if (pathname === "/v1/control/report") {
     let text = "";
     for await (const piece of message) text += piece;
-    feed.report(JSON.parse(text));
-    response.writeHead(204).end();
+    await feed.report(JSON.parse(text));
+    response.writeHead(200).end();
   } else response.writeHead(404).end();
 }
 

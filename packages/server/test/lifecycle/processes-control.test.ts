@@ -1,7 +1,9 @@
 // Several processes with a control plane: when a change is answered, every worker enforces it.
 
 import { get } from "node:http";
+import { dirname } from "node:path";
 import { expect, it } from "vitest";
+import { openDatabase } from "../../src/control/database/open-database.js";
 import { rulesOf, useServe } from "./serve-fixture.js";
 
 const { serve } = useServe();
@@ -80,4 +82,32 @@ it("two workers enforce a block, a switch, a revoked key and a publish when it i
   const draft = await send("POST", "/v1/rule-sets", { text: JSON.stringify(rulesOf(1)) });
   await send("POST", `/v1/rule-sets/${draft.number}/publish`, { note: "less", expected: 1 });
   expect(await statusesOf(gateway)).toEqual([429]);
+});
+
+it("two workers store when API keys were used, through the primary, before they end", async () => {
+  const served = serve(2, rulesOf(100_000), {
+    control: { database: "file:sluice.db" },
+    identity: { apiKeys: "control" },
+  });
+  const [gateway, admin] = [await served.url("gateway"), await served.url("admin")];
+  const headers = {
+    authorization: `Bearer ${served.text.at(-1)?.trim()}`,
+    "content-type": "application/json",
+  };
+  const send = async (method: string, path: string, body: object) => {
+    const sent = { method, headers, body: JSON.stringify(body) };
+    return (await (await fetch(`${admin}${path}`, sent)).json()) as Record<string, unknown>;
+  };
+  await send("PUT", "/v1/tenants/acme", {});
+  const key = await send("POST", "/v1/api-keys", { tenant: "acme", name: "shop" });
+  const startMs = Date.now();
+  expect(await statusesOf(gateway, { "x-api-key": String(key.secret) })).toEqual([200]);
+  served.signal("SIGTERM");
+  expect(await served.exited).toBe(0);
+  const hours = [startMs, Date.now()].map((ms) => Math.floor(ms / 3_600_000));
+  const database = openDatabase("file:sluice.db", dirname(served.file));
+  const rows = await database.query("SELECT key_id, hour FROM key_uses");
+  await database.close();
+  expect(rows).toEqual([{ key_id: key.id, hour: expect.any(Number) }]);
+  expect(hours).toContain(rows[0]?.hour);
 });

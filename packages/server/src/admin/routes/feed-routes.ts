@@ -2,7 +2,16 @@
 // what operators see of all nodes.
 
 import type { ServerResponse } from "node:http";
-import { anyString, object, required, stringFor, wholeNumber, withDefault } from "sluice/shapes";
+import {
+  anyString,
+  object,
+  optional,
+  recordOf,
+  required,
+  stringFor,
+  wholeNumber,
+  withDefault,
+} from "sluice/shapes";
 import { ServerError } from "../../base/errors.js";
 import { FEED_TYPE } from "../../control/feed/feed-lines.js";
 import type { FeedServer } from "../../control/feed/feed-server.js";
@@ -14,6 +23,8 @@ import { type AdminContext, controlRoute, type Route, route } from "../route.js"
 const NAME = /^[\w.:-]+$/;
 const NAME_LENGTH_MAX = 100;
 const HASH_LENGTH_MAX = 64;
+const HOUR_MAX = 1e9;
+const USES_MAX = 1_000;
 const change = { min: 0, max: Number.MAX_SAFE_INTEGER };
 
 /** Names are shown to operators. */
@@ -22,6 +33,10 @@ const name = stringFor<string>({
   pattern: NAME.source,
   lengthMax: NAME_LENGTH_MAX,
   toValue: (value) => (NAME.test(value) ? value : undefined),
+});
+const uses = recordOf(name, wholeNumber({ min: 0, max: HOUR_MAX }), {
+  countMin: 0,
+  countMax: USES_MAX,
 });
 const who = {
   node: required(name, "The name of the node."),
@@ -60,14 +75,18 @@ export const feedRoutes: readonly Route[] = [
     method: "POST",
     path: "/v1/control/report",
     role: "node",
-    summary: "What a node has applied.",
+    summary: "What a node has applied, and when API keys were used there.",
     input: object({
       ...who,
       sequence: required(wholeNumber(change), "The last change that it has applied."),
+      uses: optional(
+        uses,
+        "The hours in which API keys were used there, by their ids: hours since 1970.",
+      ),
     }),
     reply: controlAnswers.reported,
-    handle: (_plane, { input }, context) => {
-      feedOf(context).report(input);
+    handle: async (_plane, { input }, context) => {
+      await feedOf(context).report(input);
       return json({ reported: true });
     },
   }),

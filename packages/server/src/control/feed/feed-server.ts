@@ -4,6 +4,7 @@
 import type { ServerResponse } from "node:http";
 import { after } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
+import type { StoreUses } from "../keys/key-uses.js";
 import type { ChangeHub } from "./change-hub.js";
 import { FOLLOWERS_MAX, type FollowerReport, FollowerStreams } from "./follower-streams.js";
 
@@ -22,14 +23,21 @@ export interface StreamQuery {
   readonly version: string;
 }
 
+/** What a follower reports: what it has applied, and the hours in which keys were used there, by their ids. */
+export interface NodeReport extends FollowerReport {
+  readonly uses?: Readonly<Record<string, number>> | undefined;
+}
+
 /** Serves followers. */
 export class FeedServer {
   readonly streams: FollowerStreams;
   readonly #hub: ChangeHub;
+  readonly #storeUses: StoreUses;
   #snapshots = 0;
 
-  constructor(hub: ChangeHub) {
+  constructor(hub: ChangeHub, storeUses: StoreUses) {
     this.#hub = hub;
+    this.#storeUses = storeUses;
     this.streams = new FollowerStreams(hub);
   }
 
@@ -57,9 +65,10 @@ export class FeedServer {
     };
   }
 
-  /** What a follower has applied. */
-  report(report: FollowerReport): void {
-    this.streams.report(report);
+  /** Takes what a follower reports. @throws ServerError of the database, which then has none of the uses. */
+  async report({ uses, ...applied }: NodeReport): Promise<void> {
+    this.streams.report(applied);
+    if (uses !== undefined) await this.#storeUses(new Map(Object.entries(uses)));
   }
 
   /** Ends all streams. */

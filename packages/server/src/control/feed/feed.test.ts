@@ -136,6 +136,31 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
   });
 });
 
+describe.each(all)("the uses of API keys that a follower reports to $name", (databases) => {
+  it("are stored when it resolves; it rejects if the control node is away or can't store them", async () => {
+    const database = await databases.create();
+    const control = await openControl(database);
+    await control.plane?.tenants.put(by(), { id: "acme", input: {} });
+    const key = await control.plane?.apiKeys.create(by(), { tenant: "acme", name: "shop" });
+    const id = key?.id ?? "";
+    const listener = await listen(control);
+    const { node } = await openNode(followConfig(listener.url));
+    await node.storeUses(new Map([[id, 400_000]]));
+    const lastUse = async () => (await control.plane?.apiKeys.get(id))?.lastUsedAtMs;
+    expect(await lastUse()).toBe(400_000 * 3_600_000);
+    // Who it is does not get mixed up with it.
+    expect(control.feedServer?.streams.list()[0]).not.toHaveProperty("uses");
+    const other = databases.open(database);
+    await other.query("ALTER TABLE key_uses RENAME TO away");
+    await expect(node.storeUses(new Map([[id, 400_001]]))).rejects.toThrow("status 500");
+    await other.query("ALTER TABLE away RENAME TO key_uses");
+    await node.storeUses(new Map([[id, 400_001]]));
+    expect(await lastUse()).toBe(400_001 * 3_600_000);
+    await listener.close();
+    await expect(node.storeUses(new Map([[id, 400_002]]))).rejects.toThrow();
+  });
+});
+
 describe("a follower", () => {
   const [sqlite] = all;
 

@@ -8,7 +8,8 @@ import { ServerError } from "../../base/errors.js";
 import type { FollowControlConfig } from "../../config/config.js";
 import { createRandom } from "../../telemetry/random.js";
 import type { Unsubscribe } from "../database/database.js";
-import type { ControlFeed } from "../database-feed.js";
+import type { ResolvingFeed } from "../database-feed.js";
+import type { LastUses } from "../keys/key-uses.js";
 import type { NodeChange, Position, Snapshot } from "../state.js";
 import { FEED_TYPE, LineSplitter, readStreamLine, SnapshotReader } from "./feed-lines.js";
 import { ControlNodeClient, type NodeRequest } from "./http-requests.js";
@@ -33,7 +34,7 @@ export interface HttpFeedOptions
 }
 
 /** The feed of a follower. */
-export class HttpFeed implements ControlFeed {
+export class HttpFeed implements ResolvingFeed {
   readonly #options: HttpFeedOptions;
   readonly #client: ControlNodeClient;
   readonly #random: () => number;
@@ -76,6 +77,13 @@ export class HttpFeed implements ControlFeed {
     const changes = stream.take(position);
     this.#report();
     return changes;
+  }
+
+  /** Sends them with a report. Rejects if the control node did not store them. */
+  async storeUses(uses: LastUses): Promise<void> {
+    const response = await this.#sendReport(uses);
+    const { statusCode = 0 } = response;
+    if (statusCode !== 200) throw unavailable(describe(statusCode, ""));
   }
 
   subscribe(onChange: () => void): Unsubscribe {
@@ -156,13 +164,19 @@ export class HttpFeed implements ControlFeed {
     if (quietMs < REPORT_MS || (sequence === this.#reported && quietMs < 5 * REPORT_MS)) return;
     this.#reported = sequence;
     this.#reportedAtMs = readMs();
+    this.#sendReport().catch(() => {});
+  }
+
+  async #sendReport(uses?: LastUses): Promise<IncomingMessage> {
     const { node, version } = this.#options;
-    const sent = this.#client.send({
+    const { sequence } = this.#position;
+    const report = { node, version, sequence, ...(uses && { uses: Object.fromEntries(uses) }) };
+    const response = await this.#client.send({
       path: "/v1/control/report",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ node, version, sequence }),
+      body: JSON.stringify(report),
     });
-    sent.then((response) => response.resume()).catch(() => {});
+    return response.resume();
   }
 }
 

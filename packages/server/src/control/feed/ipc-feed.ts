@@ -3,7 +3,8 @@
 
 import { ServerError } from "../../base/errors.js";
 import type { Unsubscribe } from "../database/database.js";
-import type { ControlFeed } from "../database-feed.js";
+import type { ResolvingFeed } from "../database-feed.js";
+import type { LastUses } from "../keys/key-uses.js";
 import type { NodeChange, Position, Snapshot } from "../state.js";
 import type { ChangeHub } from "./change-hub.js";
 import { LineSplitter, SnapshotReader } from "./feed-lines.js";
@@ -18,6 +19,8 @@ export interface FeedHandlers {
   controlChanges(position: Position): readonly string[] | null;
   /** Asks the control plane, and resolves with how long ago the primary's state was known to be current. */
   controlCatchUp(): Promise<number>;
+  /** Stores the hours in which keys were used. */
+  controlUses(uses: readonly (readonly [id: string, hour: number])[]): Promise<void>;
 }
 
 /** What the answers come from: a node. */
@@ -25,6 +28,7 @@ export interface FeedSource {
   readonly hub: ChangeHub;
   readonly ageMs: number;
   catchUp(): Promise<void>;
+  storeUses(uses: LastUses): Promise<void>;
 }
 
 /** The answers out of what a node has. */
@@ -36,11 +40,12 @@ export function toFeedHandlers(node: FeedSource): FeedHandlers {
       await node.catchUp();
       return node.ageMs;
     },
+    controlUses: (uses) => node.storeUses(new Map(uses)),
   };
 }
 
 /** The feed of a worker. */
-export class IpcFeed implements ControlFeed {
+export class IpcFeed implements ResolvingFeed {
   readonly #ask: AskPrimary;
 
   constructor(ask: AskPrimary) {
@@ -60,6 +65,10 @@ export class IpcFeed implements ControlFeed {
       throw new ServerError("SLUICE_CONTROL_GAP", "the primary does not have the next change");
     }
     return lines.map((line) => JSON.parse(line) as NodeChange);
+  }
+
+  async storeUses(uses: LastUses): Promise<void> {
+    await this.#ask("controlUses", [...uses]);
   }
 
   /** The primary asks its workers to catch up. */

@@ -1,8 +1,9 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { EntityBody, EntityKind } from "../entities.js";
 import { fillFromSystem, makeSecret } from "../secret-format.js";
 import { ControlState } from "../state.js";
 import { ControlKeyResolver, type ControlKeyResolverOptions } from "./control-key-resolver.js";
+import { type LastUses, STORED_MAX } from "./key-uses.js";
 
 const HOUR_MS = 3_600_000;
 const START_MS = 500_000 * HOUR_MS;
@@ -160,24 +161,71 @@ describe("API keys of the control plane", () => {
     expect(all.filter((answer) => answer === "unchecked").length).toBe(2_000 - asked.length);
   });
 
-  it("are noted as used, once an hour", () => {
-    const { resolver, put, clock } = stand();
+  it("are noted as used, once an hour", async () => {
+    const stored: [string, number][][] = [];
+    const storeUses = async (uses: LastUses) => void stored.push([...uses]);
+    const { resolver, put, clock } = stand({ storeUses });
     const [a, b] = [makeKey("acme"), makeKey("acme")];
     put("api-key", a.id, a.body);
     put("api-key", b.id, b.body);
     resolver.resolve(a.secret);
     resolver.resolve(a.secret);
-    expect([...resolver.takeLastUses()]).toEqual([[a.id, 500_000]]);
+    await resolver.flushUses();
+    expect(stored.splice(0)).toEqual([[[a.id, 500_000]]]);
     resolver.resolve(a.secret);
-    expect(resolver.takeLastUses().size).toBe(0);
     clock.nowMs += HOUR_MS;
-    resolver.takeLastUses();
+    await resolver.flushUses();
+    expect(stored).toEqual([]);
     resolver.resolve(a.secret);
     resolver.resolve(b.secret);
-    expect([...resolver.takeLastUses()]).toEqual([
+    await resolver.flushUses();
+    expect(stored.flat()).toEqual([
       [a.id, 500_001],
       [b.id, 500_001],
     ]);
+  });
+
+  it("are noted as used when they had to be looked up", async () => {
+    const stored: [string, number][] = [];
+    const key = makeKey("acme");
+    const { resolver, put } = stand({
+      storeUses: async (uses) => void stored.push(...uses),
+      lookUp: async (id) => {
+        put("api-key", id, key.body);
+        return key.body;
+      },
+    });
+    expect(await resolver.resolve(key.secret)).toMatchObject({ id: key.id });
+    await resolver.flushUses();
+    expect(stored).toEqual([[key.id, 500_000]]);
+  });
+
+  it("keep their noted uses while those can't be stored, the later hour of each", async () => {
+    let isAway = true;
+    const stored: [string, number][][] = [];
+    const onUsesError = vi.fn();
+    const storeUses = async (uses: LastUses) => {
+      if (isAway) throw new Error("away");
+      stored.push([...uses]);
+    };
+    const { resolver, put, clock } = stand({ storeUses, onUsesError });
+    const keys = Array.from({ length: STORED_MAX + 1 }, () => makeKey("acme"));
+    for (const { id, body, secret } of keys) {
+      put("api-key", id, body);
+      resolver.resolve(secret);
+    }
+    clock.nowMs += HOUR_MS;
+    await resolver.flushUses();
+    expect(onUsesError).toHaveBeenCalledExactlyOnceWith(new Error("away"));
+    const [first] = keys;
+    resolver.resolve(first?.secret ?? "");
+    isAway = false;
+    await resolver.flushUses();
+    expect(stored.map(({ length }) => length)).toEqual([STORED_MAX, 1]);
+    const hours = new Map(stored.flat());
+    expect(hours.size).toBe(keys.length);
+    expect(hours.get(first?.id ?? "")).toBe(500_001);
+    expect([...hours.values()].filter((hour) => hour === 500_000)).toHaveLength(STORED_MAX);
   });
 });
 

@@ -10,7 +10,7 @@ import type { EntityBody, EntityKind } from "../entities.js";
 import { isSameHash, readSecret } from "../secret-format.js";
 import type { ControlState } from "../state.js";
 import { idIn, type KeyBody, type KeyTable, NO_ROW, NO_SCOPES } from "./key-table.js";
-import { KeyUses, type LastUses } from "./key-uses.js";
+import { KeyUses, type StoreUses, UsesFlush } from "./key-uses.js";
 
 /** Finds an API key that this node does not know; undefined if there is none. It may reject. */
 export type LookUpKey = (id: string) => Promise<EntityBody | undefined>;
@@ -25,8 +25,10 @@ export interface ControlKeyResolverOptions {
   readonly unknownKeys: UnknownKeys;
   /** Called with what a look-up failed with. */
   readonly onError?: ((error: unknown) => void) | undefined;
-  /** Called with the hours in which keys were used, at most once a minute. */
-  readonly onUses?: ((uses: LastUses) => void) | undefined;
+  /** Stores the hours in which keys were used, once a minute. Default: they are not stored. */
+  readonly storeUses?: StoreUses | undefined;
+  /** Called with what storing them failed with. They are kept for the next time. */
+  readonly onUsesError?: ((error: unknown) => void) | undefined;
   /** Default: the wall clock. */
   readonly now?: (() => number) | undefined;
 }
@@ -46,6 +48,7 @@ export class ControlKeyResolver implements KeyResolver {
   readonly #table: KeyTable;
   readonly #now: () => number;
   readonly #uses: KeyUses;
+  readonly #flush: UsesFlush | undefined;
   readonly #others: CachedKeyResolver;
   readonly #stop: () => void;
   /** By the number of a tenant; made when a key of it is resolved. */
@@ -54,11 +57,13 @@ export class ControlKeyResolver implements KeyResolver {
   #scopes: (readonly string[] | undefined)[] = [NO_SCOPES];
 
   constructor(options: ControlKeyResolverOptions) {
-    const { state, lookUp, lookupsPerSecond, unknownKeys, now = wallMs, onUses, onError } = options;
+    const { state, lookUp, lookupsPerSecond, unknownKeys, now = wallMs, onError } = options;
+    const { storeUses, onUsesError = () => {} } = options;
     this.#state = state;
     this.#table = state.keys;
     this.#now = now;
     this.#uses = new KeyUses(this.#table, now);
+    this.#flush = storeUses && new UsesFlush(this.#uses, storeUses, onUsesError);
     this.#others = cachedKeyResolver({
       lookup: (sent) => this.#lookUp(sent, lookUp),
       keysMax: KEYS_MAX,
@@ -68,7 +73,7 @@ export class ControlKeyResolver implements KeyResolver {
       onUnavailable: unknownKeys,
       ...(onError === undefined ? {} : { onError }),
     });
-    this.#stop = every(TICK_MS, () => this.#tick(onUses));
+    this.#stop = every(TICK_MS, () => void this.flushUses());
   }
 
   /** What a key stands for. Suspended tenants are resolved too: that they are refused is a matter of blocks. */
@@ -86,9 +91,10 @@ export class ControlKeyResolver implements KeyResolver {
     this.#others.invalidate();
   }
 
-  /** The hours in which keys were used since the last call, by id: hours since 1970. */
-  takeLastUses(): LastUses {
-    return this.#uses.take();
+  /** Stores the hours in which keys were used. Never rejects. */
+  async flushUses(): Promise<void> {
+    this.#uses.tick();
+    await this.#flush?.run();
   }
 
   close(): void {
@@ -138,12 +144,9 @@ export class ControlKeyResolver implements KeyResolver {
     if (body === undefined || !isSameHash(String(body.hash), read.hash)) return undefined;
     const { expiresAtMs, countedAs, tenant, scopes } = body;
     if (expiresAtMs !== undefined && this.#now() >= expiresAtMs) return undefined;
+    const row = this.#table.findSent(sent);
+    if (row !== NO_ROW) this.#uses.note(row);
     return toResolved(countedAs ?? read.id, this.#factsOf(tenant), scopes);
-  }
-
-  #tick(onUses: ((uses: LastUses) => void) | undefined): void {
-    this.#uses.tick();
-    if (onUses !== undefined && this.#uses.size > 0) onUses(this.#uses.take());
   }
 }
 

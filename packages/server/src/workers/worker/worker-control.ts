@@ -5,21 +5,25 @@ import type { Unsubscribe } from "../../control/database/database.js";
 import type { ChangingState } from "../../control/enforced-state.js";
 import { type AskPrimary, IpcFeed } from "../../control/feed/ipc-feed.js";
 import { Follower } from "../../control/follower.js";
+import type { LastUses } from "../../control/keys/key-uses.js";
 import type { ControlState, OnChanged } from "../../control/state.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
 
 /** A worker's copy of the state. */
 export class WorkerControl implements ChangingState {
   readonly #ask: AskPrimary;
+  readonly #feed: IpcFeed;
   readonly #follower: Follower;
   /** When the primary's state was known to be current. */
   #currentAtMs = Number.NEGATIVE_INFINITY;
   readonly #listeners = new Set<OnChanged>();
+  readonly #beforeClose: (() => Promise<void>)[] = [];
 
   constructor(ask: AskPrimary, telemetry: Telemetry) {
     this.#ask = ask;
+    this.#feed = new IpcFeed(ask);
     this.#follower = new Follower({
-      feed: new IpcFeed(ask),
+      feed: this.#feed,
       onChanged: (kinds) => {
         for (const listener of this.#listeners) listener(kinds);
       },
@@ -59,7 +63,18 @@ export class WorkerControl implements ChangingState {
     await this.follow();
   }
 
-  close(): Promise<void> {
-    return this.#follower.close();
+  /** Stores the hours in which keys were used, through the primary. */
+  storeUses(uses: LastUses): Promise<void> {
+    return this.#feed.storeUses(uses);
+  }
+
+  /** Runs `task` before the copy is closed, which waits for it. */
+  onClosing(task: () => Promise<void>): void {
+    this.#beforeClose.push(task);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#beforeClose.splice(0).map((task) => task()));
+    await this.#follower.close();
   }
 }

@@ -99,8 +99,7 @@ export class Worker {
     });
     telemetry.watch(store);
     const rules = toWorkerRules(await this.#startControl(config, telemetry, start.rules));
-    const keyResolver =
-      this.#control && openKeyResolver(config.apiKeys, this.#control, { telemetry });
+    const keyResolver = this.#control && openKeyResolver(config.apiKeys, this.#control, telemetry);
     const holders = config.workers;
     this.#core = createCore(config, { telemetry, store, rules, holders, keyResolver });
     this.#enforce(this.#core);
@@ -175,8 +174,8 @@ export class Worker {
 
   async #close(code: number): Promise<void> {
     this.#enforced?.close();
-    await this.#control?.close();
     await closeListeners(this.#listeners);
+    await this.#control?.close();
     await this.#core?.close();
     this.#end(code);
   }

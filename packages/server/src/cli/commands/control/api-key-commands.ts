@@ -38,12 +38,13 @@ export function addApiKeyCommands(program: Command, parts: CommandParts): void {
       const { flags } = asking;
       const path = toListPath("/v1/api-keys", flags, { tenant: flags.tenant });
       printPage(asking, await asking.client.get("apiKeys", path), {
-        head: ["key", "tenant", "name", "scopes", "expires", "replaced by"],
-        toRow: ({ id, tenant, name, scopes, expiresAtMs, replacedBy }: ApiKey) => [
+        head: ["key", "tenant", "name", "scopes", "last used", "expires", "replaced by"],
+        toRow: ({ id, tenant, name, scopes, lastUsedAtMs, expiresAtMs, replacedBy }: ApiKey) => [
           safe(id),
           safe(tenant),
           safe(name),
           safe(scopes.join(",")),
+          formatTime(lastUsedAtMs ?? undefined),
           formatTime(expiresAtMs),
           safe(replacedBy ?? ""),
         ],

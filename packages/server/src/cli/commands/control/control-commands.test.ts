@@ -10,6 +10,8 @@ import {
   type TestCaller,
 } from "../../../../test/control/admin-fixture.js";
 import { testDatabases } from "../../../../test/control/databases.js";
+import { hourOf } from "../../../control/keys/key-uses.js";
+import { writeLastUses } from "../../../control/keys/stored-uses.js";
 
 const all = testDatabases();
 afterAll(() => Promise.all(all.map((each) => each.stop())));
@@ -136,9 +138,13 @@ describe.each(all)("the command with a control plane in $name", (databases) => {
     expect(made.out).toMatch(/^slk_\w+\nid \w{12}; the secret is not shown again\n$/);
     const id = made.out.match(/id (\w+)/)?.[1] ?? "";
     expect((await run(["keys", "rotate", id, "--overlap", "1h"])).out).toMatch(/^slk_/);
+    await writeLastUses(admin.database, new Map([[id, hourOf(START_MS)]]));
     const listed = (await run("keys list --tenant acme")).out;
     expect(listed).not.toContain("slk_");
     expect(listed.split("\n")).toHaveLength(4);
+    expect(listed).toMatch(/scopes +last used +expires/);
+    expect(listed).toMatch(/web +read +never +2/);
+    expect(listed).toMatch(new RegExp(`${id} .* 2023-11-14 22:00 UTC  2`));
     expect((await run(["keys", "revoke", id])).out).toBe(`${id}: revoked\n`);
     const token = await run("tokens create --name ci --role viewer");
     expect(token.out).toMatch(/^slt_/);
