@@ -1,6 +1,7 @@
 // When keys were last used, to the hour: enough to find keys that nothing uses any more, and cheap enough to note for
 // every request. What is noted is stored once a minute, and kept until that succeeds.
 
+import { pause } from "../../base/clock.js";
 import type { KeyTable } from "./key-table.js";
 
 /** The hour in which a key was used, by its id: hours since 1970. */
@@ -10,7 +11,9 @@ export type LastUses = ReadonlyMap<string, number>;
 export type StoreUses = (uses: LastUses) => Promise<void>;
 
 /** Keys whose hours are stored in one step. */
-export const STORED_MAX = 200;
+export const STORED_MAX = 100;
+/** Between two steps, for requests to be decided: SQLite writes synchronously. */
+const PAUSE_MS = 10;
 
 const HOUR_MS = 3_600_000;
 /** Keys that are noted and not stored yet. Those beyond it are noted later. */
@@ -97,6 +100,7 @@ export class UsesFlush {
         this.#onError(error);
         return;
       }
+      if (this.#uses.size > 0) await pause(PAUSE_MS);
     }
   }
 }
