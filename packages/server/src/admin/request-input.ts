@@ -20,9 +20,19 @@ export function readQuery<T>(shape: Shape<T>, { searchParams }: URL): T {
   for (const [name, value] of searchParams) {
     if (Object.hasOwn(values, name))
       throw new ServerError("SLUICE_REQUEST_INVALID", `the query has ${show(name)} twice`);
-    values[name] = value;
+    values[name] = withoutNul(value, `the query has ${show(name)}`);
   }
   return readInput(shape, values, "the query");
+}
+
+/**
+ * The same text.
+ *
+ * @throws ServerError `SLUICE_REQUEST_INVALID` if it has a NUL character, which no id has and PostgreSQL does not take.
+ */
+export function withoutNul(text: string, where: string): string {
+  if (!text.includes("\0")) return text;
+  throw new ServerError("SLUICE_REQUEST_INVALID", `${where} with a NUL character`);
 }
 
 /**

@@ -15,7 +15,7 @@ import {
 } from "./admin-reply.js";
 import { ANONYMOUS, type Caller } from "./auth/caller.js";
 import type { Guard } from "./auth/guard.js";
-import { readBody, readQuery } from "./request-input.js";
+import { readBody, readQuery, withoutNul } from "./request-input.js";
 import type { AdminContext, AdminRequest, Route } from "./route.js";
 
 /** These are answered before a request gets here, unless its method is wrong. */
@@ -118,6 +118,10 @@ function toPattern(path: string): RegExp {
 }
 
 function decode(part: string): string {
+  return withoutNul(unescaped(part), `the path has ${show(part)}`);
+}
+
+function unescaped(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -114,6 +114,18 @@ describe.each(all)("the API of the control plane in $name", (databases) => {
     });
   });
 
+  it.each([
+    "GET /v1/plans/a%00",
+    "DELETE /v1/plans/a%00",
+    "GET /v1/api-keys/a%00",
+    "GET /v1/plans?after=%00",
+    "GET /v1/tenants?plan=%00",
+    "GET /v1/audit?kind=%00",
+  ])("refuses a NUL character, which PostgreSQL does not take: %s", async (request) => {
+    const { status, body } = await admin.ask(request);
+    expect([status, body.detail]).toEqual([400, expect.stringContaining("a NUL character")]);
+  });
+
   it("lists page by page, narrowed by filters", async () => {
     await admin.ask("PUT /v1/plans/pro", { body: {} });
     for (const id of ["a", "b", "c"])
