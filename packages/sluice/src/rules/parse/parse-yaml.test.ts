@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parseRules, RulesError } from "./parse.js";
 import { PROBLEMS_MAX } from "./problems.js";
-import { ALIASES_MAX, MERGED_MAX, TEXT_LENGTH_MAX } from "./yaml.js";
+import { ALIASES_MAX, MERGED_MAX, NESTING_MAX, TEXT_LENGTH_MAX } from "./yaml.js";
 
 const RULES = "version: 1\nrules:\n  - id: a\n    limit: 5/minute\n";
 
@@ -212,11 +212,19 @@ describe("a hostile text", () => {
     ["lists", "["],
     ["maps", "{a: "],
     ["block lists", "- "],
-  ])("of %s nested deeper than a stack is refused", (_what, opening) => {
-    expect(problemsOf(`version: 1\nrules: \n  ${opening.repeat(20_000)}`).length).toBeGreaterThan(
-      0,
-    );
-  });
+    ["keys", "? "],
+  ])(
+    "of %s is refused before it uses up the stack, which could end the process",
+    (_what, opening) => {
+      for (const depth of [NESTING_MAX, 40_000]) {
+        expect(problemsOf(`version: 1\nrules: \n  ${opening.repeat(depth)}`)).toEqual([
+          `the text can't be read: it is nested more than ${NESTING_MAX} levels deep (f)`,
+        ]);
+      }
+      const seen = problemsOf(`version: 1\nrules: \n  ${opening.repeat(NESTING_MAX - 10)}`);
+      expect(seen.join()).not.toContain("levels deep");
+    },
+  );
 
   it("whose merge keys copy a large map again and again is refused immediately", () => {
     const fields = Array.from({ length: 50_000 }, (_, i) => `k${i}: 1`).join(", ");

@@ -3,17 +3,21 @@
 // so is a text that would take long to read. Rules are read by it, and so is the configuration of the service.
 
 import {
+  Composer,
   type Document,
   isAlias,
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   type Node,
   type Pair,
-  parseDocument,
+  type ParsedNode,
+  Parser,
   visit,
   type YAMLMap,
+  YAMLParseError,
 } from "yaml";
 import { show } from "../../base/errors.js";
 import type { Path } from "../../base/shapes/shapes.js";
@@ -21,6 +25,11 @@ import type { Position } from "./problems.js";
 
 /** The longest text, in characters. */
 export const TEXT_LENGTH_MAX: number = 8 * 1024 * 1024;
+/**
+ * The deepest nesting of lists and maps. Some thousands of levels would use up the stack, and where it ends within a
+ * regular expression, V8 ends the process.
+ */
+export const NESTING_MAX = 200;
 /** The most anchors and aliases together: finding what an alias stands for looks at all of them. */
 export const ALIASES_MAX = 10_000;
 /** The most fields that aliases could add up to by merge keys, which copy what they stand for. */
@@ -57,7 +66,6 @@ export function readYaml(text: string): YamlText {
   try {
     return readDocument(text);
   } catch (error) {
-    // Nesting that is deeper than the stack, for one.
     return toUnreadable(`the text can't be read: ${toLine(error)}`, true);
   }
 }
@@ -68,14 +76,7 @@ function readDocument(text: string): YamlText {
     const { line, col } = lineCounter.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const document = parseDocument(text, {
-    lineCounter,
-    prettyErrors: false,
-    // Keys that come twice are looked for below: here each would be compared with all others.
-    uniqueKeys: false,
-    stringKeys: true,
-    merge: true,
-  });
+  const document = parseText(text, lineCounter);
   const problems = findMisuses(document).map(({ message, offset, isOfParser }) => {
     return { message, position: at(offset), isOfParser };
   });
@@ -85,6 +86,34 @@ function readDocument(text: string): YamlText {
     positionOf: (path) => at(offsetOf(document, path)),
     textAt: (path) => cutOut(text, nodeAt(document, path)),
   };
+}
+
+/** As `parseDocument` does it, but with a bound of its nesting. */
+function parseText(text: string, lineCounter: LineCounter): Document.Parsed {
+  const composer = new Composer<ParsedNode>({
+    // Keys that come twice are looked for below: here each would be compared with all others.
+    uniqueKeys: false,
+    stringKeys: true,
+    merge: true,
+  });
+  lineCounter.addNewLine(0);
+  const tokens = readTokens(text, new Parser(lineCounter.addNewLine));
+  const [first, second] = composer.compose(tokens, true, text.length);
+  if (second !== undefined) {
+    const [start, end] = second.range;
+    first.errors.push(new YAMLParseError([start, end], "MULTIPLE_DOCS", "several documents"));
+  }
+  return first;
+}
+
+/** A whole document is one token: it is made without recursion, and looked through with it. */
+function* readTokens(text: string, parser: Parser) {
+  for (const lexeme of new Lexer().lex(text)) {
+    yield* parser.next(lexeme);
+    if (parser.stack.length > NESTING_MAX)
+      throw new Error(`it is nested more than ${NESTING_MAX} levels deep`);
+  }
+  yield* parser.end();
 }
 
 function toUnreadable(message: string, isOfParser: boolean): YamlText {
