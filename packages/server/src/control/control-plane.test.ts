@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { testDatabases } from "../../test/control/databases.js";
 import { ConflictError } from "./changes.js";
 import { ControlPlane } from "./control-plane.js";
+import { statements } from "./sql/statements.js";
 
 const all = testDatabases();
 afterAll(() => Promise.all(all.map((each) => each.stop())));
@@ -15,13 +16,14 @@ const REASON = { reason: "a test" };
 describe.each(all)("the control plane in $name", (databases) => {
   async function start() {
     const enforced: number[] = [];
+    const database = await databases.ready();
     const plane = new ControlPlane({
-      database: await databases.ready(),
+      database,
       enforce: async (sequence) => void enforced.push(sequence),
     });
     const { number } = await plane.ruleSets.createDraft(by(), RULES);
     await plane.ruleSets.publish(by(), { number, note: "first", expected: 0 });
-    return { plane, enforced };
+    return { plane, database, enforced };
   }
 
   let shared: ReturnType<typeof start> | undefined;
@@ -187,6 +189,36 @@ describe.each(all)("the control plane in $name", (databases) => {
     expect(blocks.find({ method: "GET", path: "/", user: "42" }, 0)).toMatchObject({
       untilMs: end - 1,
     });
+  });
+
+  it("takes no more subjects of blocks than policies take together", async () => {
+    const { plane, database } = await start();
+    const subjects = Array<string>(10_000).fill("user:42");
+    const body = JSON.stringify({ subjects, ...REASON });
+    for (let n = 0; n < 100; n++)
+      await database.query(statements.writeEntity, ["block", `b${n}`, null, 1, 1, body]);
+    const one = { subjects: ["user:7"], ...REASON };
+    await expect(plane.blocks.create(by(), one)).rejects.toThrow("1000001 subjects would be");
+    await plane.blocks.put(by(), { id: "b0", input: one });
+    await plane.blocks.create(by(), one);
+  });
+
+  it("takes no more overrides and limits of plans than policies take together", async () => {
+    const { plane, database } = await start();
+    const limits = { search: "5/minute" };
+    await plane.plans.put(by(), { id: "pro", input: { limits } });
+    await database.query(
+      `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 99999)
+      INSERT INTO entities SELECT 'override', 'o' || n, NULL, 1, 1, '{}' FROM numbers`,
+    );
+    const one = { subject: "user:7", rule: "search", limit: "5/minute", ...REASON };
+    await expect(plane.overrides.create(by(), one)).rejects.toThrow("100001 limits");
+    const more = plane.plans.put(by(), { id: "max", input: { limits } });
+    await expect(more).rejects.toThrow("remove overrides that have ended");
+    await plane.overrides.put(by(), { id: "o1", input: one });
+    await plane.plans.put(by(), { id: "pro", input: { limits } });
+    await plane.overrides.remove(by(), "o1");
+    await plane.overrides.create(by(), one);
   });
 
   it("keeps a plan that has tenants, and a tenant that has API keys", async () => {

@@ -75,6 +75,12 @@ export class Entities {
     return row === undefined ? undefined : toEntity(row);
   }
 
+  /** How many entities of a kind there are. */
+  async count(kind: EntityKind): Promise<number> {
+    const [row] = await this.#reader.query<CountRow>(statements.countEntities, [kind]);
+    return row?.count ?? 0;
+  }
+
   /** All entities of a kind, in the order of ids. */
   async all(kind: EntityKind): Promise<Entity[]> {
     const all: Entity[] = [];
@@ -100,6 +106,10 @@ export class Entities {
           ]);
     return rows.map(toEntity);
   }
+}
+
+interface CountRow extends Row {
+  readonly count: number;
 }
 
 interface EntityRow extends Row {

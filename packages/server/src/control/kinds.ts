@@ -26,7 +26,7 @@ import {
 } from "sluice/shapes";
 import { ServerError, show } from "../base/errors.js";
 import type { CollectionKind } from "./collection.js";
-import type { Entities } from "./entities.js";
+import type { Entities, Entity } from "./entities.js";
 import { entityName, timeMs } from "./entity-shapes.js";
 import { limitInput } from "./limit-input.js";
 import { publishedTextOf } from "./rule-sets.js";
@@ -36,6 +36,9 @@ const RULES_MAX = 1_000;
 const ATTRIBUTES_MAX = 50;
 const SUBJECTS_MAX = 10_000;
 const REASON_LENGTH_MAX = 1_000;
+/** What policies take of all blocks, and of all overrides and plans: with one more, none of them would come into force. */
+const SUBJECTS_IN_ALL_MAX = 1_000_000;
+const EXCEPTIONS_MAX = 100_000;
 
 const endsAtMs = optional(
   timeMs,
@@ -145,7 +148,8 @@ export const plans: CollectionKind<Plan> = {
   kind: "plan",
   noun: "plan",
   shape: planShape,
-  check: ({ id, body }, entities) => mustFit(entities, planExceptions(id, body)),
+  check: ({ id, body }, entities) =>
+    mustFit(entities, { kind: "plan", id }, planExceptions(id, body)),
   checkRemoval: async (id, entities) => {
     const [tenant] = await entities.list("tenant", { parent: id, limit: 1 });
     if (tenant === undefined) return;
@@ -179,11 +183,23 @@ export const overrides: CollectionKind<Override> = {
   noun: "override",
   shape: overrideShape,
   parentOf: ({ subject }) => subject,
-  check: ({ body }, entities) => mustFit(entities, overrideExceptions(body)),
+  check: ({ id, body }, entities) =>
+    mustFit(entities, { kind: "override", id }, overrideExceptions(body)),
 };
 
 /** Blocks. */
-export const blocks: CollectionKind<Block> = { kind: "block", noun: "block", shape: blockShape };
+export const blocks: CollectionKind<Block> = {
+  kind: "block",
+  noun: "block",
+  shape: blockShape,
+  check: async ({ id, body }, entities) => {
+    const others = (await entities.all("block")).filter((block) => block.id !== id);
+    const counts = others.map((block) => (block.body as unknown as Block).subjects.length);
+    const count = counts.reduce((sum, each) => sum + each, body.subjects.length);
+    if (count <= SUBJECTS_IN_ALL_MAX) return;
+    throw conflict(`${count} subjects would be blocked, at most ${SUBJECTS_IN_ALL_MAX} can be`);
+  },
+};
 
 /** Switches, by the rule that they are for. */
 export const switches: CollectionKind<Switch> = {
@@ -218,8 +234,17 @@ export function planExceptions(name: string, { limits }: Plan): RuleException[] 
 }
 
 /** A misspelt rule would otherwise change nothing, silently, and a limit that does not fit it would stop a publish. */
-async function mustFit(entities: Entities, exceptions: readonly RuleException[]): Promise<void> {
+async function mustFit(
+  entities: Entities,
+  written: Pick<Entity, "kind" | "id">,
+  exceptions: readonly RuleException[],
+): Promise<void> {
   if (exceptions.length === 0) return;
+  const count = (await countOthers(entities, written)) + exceptions.length;
+  if (count > EXCEPTIONS_MAX) {
+    const seen = `overrides and plans would have ${count} limits, at most ${EXCEPTIONS_MAX} can be in force`;
+    throw conflict(`${seen}; remove overrides that have ended`);
+  }
   const rules = await publishedRules(entities);
   for (const { ruleId } of exceptions) mustHaveRule(rules, ruleId);
   try {
@@ -228,6 +253,18 @@ async function mustFit(entities: Entities, exceptions: readonly RuleException[])
     if (!(error instanceof RulesError)) throw error;
     throw invalid(error.problems.map(({ message }) => message).join("; "));
   }
+}
+
+/** The exceptions that all other overrides and plans make. */
+async function countOthers(
+  entities: Entities,
+  { kind, id }: Pick<Entity, "kind" | "id">,
+): Promise<number> {
+  const isReplaced = kind === "override" && (await entities.find(kind, id)) !== undefined;
+  const others = (await entities.all("plan")).filter((plan) => kind !== "plan" || plan.id !== id);
+  const counts = others.map(({ body }) => Object.keys((body as unknown as Plan).limits).length);
+  const overrides = (await entities.count("override")) - (isReplaced ? 1 : 0);
+  return counts.reduce((sum, each) => sum + each, overrides);
 }
 
 function mustHaveRule({ rules }: RuleSet, ruleId: string): void {
