@@ -81,17 +81,23 @@ describe("the configurations in README.md", () => {
     const service = await startService(parseConfig(configOf("envoy:"), { file, env: quiet }));
     try {
       const entries = [{ key: "remote_address", value: "198.51.100.66" }];
-      const body = JSON.stringify({ domain: "shop", descriptors: [{ entries }] });
+      const refused = JSON.stringify({ domain: "shop", descriptors: [{ entries }] });
+      const [, shown = ""] = /:8083\/json -d '(.*)'$/m.exec(readText("README.md")) ?? [];
       const [listener] = service.listeners.filter(({ name }) => name === "envoy");
       const { httpUrl } = listener as Listener & { readonly httpUrl: string };
-      const reply = await fetch(`${httpUrl}/json`, { method: "POST", body });
-      expect(reply.status).toBe(429);
+      const ask = (body: string) => fetch(`${httpUrl}/json`, { method: "POST", body });
+      expect((await ask(refused)).status).toBe(429);
+      const reply = await ask(shown);
+      expect(reply.status).toBe(200);
+      const limit = { requestsPerUnit: 20, unit: "HOUR" };
+      const status = { currentLimit: limit, limitRemaining: 19 };
+      expect(await reply.json()).toMatchObject({ overallCode: "OK", statuses: [status] });
     } finally {
       await service.close();
     }
   });
 
-  it("run a control plane, whose commands make a plan, a tenant and an API key", async () => {
+  it("run a control plane, whose commands make an API key that gets the limit of its plan", async () => {
     const folder = mkdtempSync(join(work, "control-"));
     const file = join(folder, "sluice.yaml");
     const text = `${configOf("gateway:")}${configOf("control:")}`;
@@ -111,6 +117,13 @@ describe("the configurations in README.md", () => {
       for (const line of lines) printed.push(await sluice(line.split(" ").slice(1), env));
       expect(printed.at(-1)).toMatch(/^slk_/);
       expect(lines).toHaveLength(3);
+      const secret = /^slk_\w+/.exec(printed.at(-1) ?? "")?.[0] ?? "";
+      const [, path, header = ""] =
+        /-X POST http:\/\/127\.0\.0\.1:8080(\S+) -H '(.*): slk_…'/.exec(readText("README.md")) ??
+        [];
+      const headers = { [header]: secret };
+      const reply = await fetch(urlOn(service, "gateway") + path, { method: "POST", headers });
+      expect(reply.headers.get("ratelimit")).toContain('"login";r=49');
     } finally {
       await service.close();
     }
