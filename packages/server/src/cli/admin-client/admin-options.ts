@@ -36,12 +36,17 @@ export function toClient(flags: AdminFlags, { env }: Terminal): AdminClient {
 
 function toUrl(text: string): URL {
   const address = text.includes("://") ? text : `http://${text}`;
-  if (!/^https?:/i.test(address) || !URL.canParse(address)) {
+  if (!/^https?:/i.test(address) || !URL.canParse(address) || isBareNumber(address)) {
     throw usageError(
       `--admin must be an address such as ${ADMIN_URL}, got ${JSON.stringify(text)}`,
     );
   }
   return new URL(address);
+}
+
+/** Whether the host is a number, such as a port alone: URLs read 9090 as the address 0.0.35.130. */
+function isBareNumber(address: string): boolean {
+  return /^https?:\/\/(?:\d+|0x[\da-f]*)(?:[:/?#]|$)/i.test(address);
 }
 
 function toToken({ token }: AdminFlags, env: Terminal["env"]): AdminAddress["token"] {

@@ -102,6 +102,9 @@ describe("sluice check and peek", () => {
     [["--cost", "-1"], "--cost must be a whole number"],
     [["--admin", "ftp://127.0.0.1"], "--admin must be an address such as http://127.0.0.1:9090"],
     [["--admin", "http://"], "--admin must be an address such as http://127.0.0.1:9090"],
+    [["--admin", "9090"], '--admin must be an address such as http://127.0.0.1:9090, got "9090"'],
+    [["--admin", "http://9090/"], "--admin must be an address such as http://127.0.0.1:9090"],
+    [["--admin", "0x7f000001:9090"], "--admin must be an address such as http://127.0.0.1:9090"],
     [["--token", "a\nb"], "the token has invalid characters"],
     [["--facts", "-"], "standard input: "],
   ])("refuse %j with one line and exit with 2", async (flags, line) => {

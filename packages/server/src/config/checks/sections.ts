@@ -82,8 +82,22 @@ function checkTimeouts({ gateway }: FileValues, problems: Problems): void {
   problems.add(["gateway", "headersTimeoutMs"], `must be at most requestTimeoutMs, ${seen}`);
 }
 
-/** With a control plane the admin port always asks for an access token. */
+/** How access tokens of a control plane begin. */
+const ACCESS_TOKEN_START = "slt_";
+
+/**
+ * With a control plane the admin port always asks for an access token. Such a token is never `admin.token`: the sluice
+ * command reads its token from the variable that sets `admin.token`, and one of a viewer, left in the shell that starts
+ * the service, would give its holder every right, beyond revocation.
+ */
 function checkAdmin({ admin, control }: FileValues, problems: Problems): void {
+  if (admin.token?.startsWith(ACCESS_TOKEN_START)) {
+    problems.add(
+      ["admin", "token"],
+      "must not be an access token of a control plane (slt_…): its holder would be admin, and it could not be " +
+        "revoked. Unset SLUICE_ADMIN_TOKEN in the environment that starts the service, or set a secret of its own",
+    );
+  }
   if (control !== undefined) return;
   if (admin.token !== undefined || isLoopback(admin.listen.host)) return;
   problems.add(

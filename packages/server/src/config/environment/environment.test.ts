@@ -146,6 +146,11 @@ describe("a variable of the environment", () => {
       "SLUICE_ADMIN_TOKEN: admin.token must be a string of 16 to 512 characters without spaces, got a string of 0 characters",
     ],
     [
+      "that is the access token of an operator",
+      { SLUICE_ADMIN_TOKEN: `slt_${"a".repeat(12)}_${"b".repeat(32)}_cccccc` },
+      "SLUICE_ADMIN_TOKEN: admin.token must not be an access token of a control plane (slt_…): its holder would be admin, and it could not be revoked. Unset SLUICE_ADMIN_TOKEN in the environment that starts the service, or set a secret of its own",
+    ],
+    [
       "with a bad entry in its list",
       { SLUICE_UPSTREAMS_MY_APP_BACKENDS: "http://127.0.0.1, b" },
       'SLUICE_UPSTREAMS_MY_APP_BACKENDS: upstreams.my-app.backends[1] must be an address such as http://127.0.0.1:3000 or https://api.example.com, without a path, got "b"',
