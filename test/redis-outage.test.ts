@@ -43,6 +43,11 @@ beforeAll(async () => {
     writeFileSync(join(work, `example-${index}.mts`), away);
   }
   writeFileSync(join(work, "driver.mts"), DRIVER);
+  // The file that guides have their readers write before.
+  writeFileSync(
+    join(work, "rules.yaml"),
+    "version: 1\nrules: [{ id: a, key: ip, limit: 9/minute }]\n",
+  );
   const settings = { extends: join(root, "tsconfig.base.json"), include: ["*.mts"] };
   writeFileSync(join(work, "tsconfig.json"), JSON.stringify(settings));
   run(join(root, "node_modules/.bin/tsc"), ["-p", work], root);

@@ -57,7 +57,7 @@ export function acquireAll(
       decisions.push({ atMs, decision: permit });
     }
     const isSliceEnd = (atMs + 1 - span.startMs) % span.sliceMs === 0;
-    if (isSliceEnd) held.push(limit.limit - limiter.peek("user:42").remaining);
+    if (isSliceEnd) held.push(limit.capacity - limiter.peek("user:42").remaining);
   }
   return { ...toOutcome(decisions, span), held };
 }

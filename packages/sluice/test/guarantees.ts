@@ -108,7 +108,7 @@ function countsWhatRemains([subject, ops]: Trace, verbs: WalkVerbs): void {
   const visit = (seen: Seen) => {
     const { step, oracle, nowMs, limit } = seen;
     const { remaining } = step;
-    const isWhole = Number.isInteger(remaining) && remaining >= 0 && remaining <= limit.limit;
+    const isWhole = Number.isInteger(remaining) && remaining >= 0 && remaining <= limit.capacity;
     must(isWhole, explain(seen, "remaining is not a number of units"));
     must(
       remaining === 0 || oracle.admits(remaining, nowMs),
@@ -125,7 +125,7 @@ function saysWhenToRetry([subject, ops]: Trace, verbs: WalkVerbs): void {
     const { step, stateBefore, oracle, cost, nowMs, limit } = seen;
     const { retryAfterMs } = step;
     if (step.allowed) return must(retryAfterMs === 0, explain(seen, "a wait, but admitted"));
-    if (cost > limit.limit) {
+    if (cost > limit.capacity) {
       return must(retryAfterMs === Number.POSITIVE_INFINITY, explain(seen, "it can never pass"));
     }
     must(Number.isSafeInteger(retryAfterMs) && retryAfterMs > 0, explain(seen, "no wait"));
@@ -149,13 +149,13 @@ function saysWhenFull([subject, ops]: Trace, verbs: WalkVerbs): void {
     const { resetMs } = step;
     must(Number.isSafeInteger(resetMs) && resetMs >= 0, explain(seen, "no whole resetMs"));
     const then = algorithmOf(limit).charge(step.state, limit, 0, nowMs + resetMs);
-    must(then.remaining === limit.limit, explain(seen, "not full at resetMs"));
-    must(oracle.admits(limit.limit, nowMs + resetMs), explain(seen, "the oracle is not full"));
+    must(then.remaining === limit.capacity, explain(seen, "not full at resetMs"));
+    must(oracle.admits(limit.capacity, nowMs + resetMs), explain(seen, "the oracle is not full"));
     if (resetMs === 0) return;
     const early = algorithmOf(limit).charge(step.state, limit, 0, nowMs + resetMs - 1);
-    must(early.remaining < limit.limit, explain(seen, "full before resetMs"));
+    must(early.remaining < limit.capacity, explain(seen, "full before resetMs"));
     must(
-      !oracle.admits(limit.limit, nowMs + resetMs - 1),
+      !oracle.admits(limit.capacity, nowMs + resetMs - 1),
       explain(seen, "the oracle is full before"),
     );
   };
@@ -191,7 +191,7 @@ export function moments(limit: Limit, nowMs: number): readonly number[] {
 function answers(limit: Limit, state: unknown, atMs: number): readonly number[] {
   const algorithm = algorithmOf(limit);
   const nothing = algorithm.charge(state, limit, 0, atMs);
-  const all = algorithm.charge(state, limit, limit.limit, atMs);
+  const all = algorithm.charge(state, limit, limit.capacity, atMs);
   return [nothing.remaining, nothing.resetMs, all.retryAfterMs, all.delayMs];
 }
 
@@ -215,7 +215,7 @@ function givesBackNoMore([subject, ops]: Trace, options: { ageZero: boolean }): 
     const marks = { retryMs: borderMs, recoveryMs: limit.recoveryMs, borderMs };
     if (!(isAfter && options.ageZero)) nowMs = later(nowMs, waitMsOf(op, marks));
     if (isAfter && options.ageZero && isShaper) break;
-    const cost = costOf(op, limit.limit);
+    const cost = costOf(op, limit.capacity);
     const step = algorithm.charge(charged, limit, cost, nowMs);
     charged = step.state;
     if (!step.allowed) continue;
@@ -257,10 +257,10 @@ function recoversFromStepBack([subject, ops]: Trace, stepBackMs: number): void {
     nowMs = seen.nowMs;
   });
   const backMs = Math.max(0, nowMs - stepBackMs);
-  const first = algorithm.charge(state, limit, limit.limit, backMs);
+  const first = algorithm.charge(state, limit, limit.capacity, backMs);
   const retryMs = first.allowed ? limit.recoveryMs : first.retryAfterMs;
   const describe = () => stringify({ limit, state, nowMs, backMs, first });
   must(retryMs <= limit.recoveryMs, () => `locked out: ${describe()}`);
-  const retry = algorithm.charge(first.state, limit, limit.limit, backMs + limit.recoveryMs);
+  const retry = algorithm.charge(first.state, limit, limit.capacity, backMs + limit.recoveryMs);
   must(retry.allowed, () => `still locked out after recoveryMs: ${describe()}`);
 }

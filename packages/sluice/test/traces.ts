@@ -173,11 +173,11 @@ export function walk(
     if (op.verb === 15 && verbs.force) {
       // Debt is remembered up to twice the limit, whatever its numbers; see `debtTicksMax`.
       const share = algorithm.share(state, limit, nowMs);
-      const excess = share < 1 ? Math.min(costOf(op, limit.limit), limit.limit) : 0;
+      const excess = share < 1 ? Math.min(costOf(op, limit.capacity), limit.capacity) : 0;
       state = algorithm.force(state, limit, excess, nowMs);
       oracle.take(excess, nowMs);
     } else if (op.verb === 14 && verbs.grant) {
-      const cost = costOf(op, limit.limit);
+      const cost = costOf(op, limit.capacity);
       state = algorithm.grant(state, limit, cost, nowMs);
       oracle.grant(cost, nowMs);
       held = [];
@@ -188,7 +188,7 @@ export function walk(
       state = algorithm.giveBack(state, limit, settlement, nowMs);
       settled.taken.cost = kept;
     } else {
-      const cost = costOf(op, limit.limit);
+      const cost = costOf(op, limit.capacity);
       const fits = oracle.admits(cost, nowMs);
       const step = algorithm.charge(state, limit, cost, nowMs);
       if (step.allowed) {

@@ -15,12 +15,12 @@ export function numbersOf(limit: Limit): Record<string, unknown> {
       return { ratePerSecond, queueSize, mode };
     }
     case "fixedWindow":
-      return { limit: limit.limit, windowMs: limit.windowMs, align: limit.align };
+      return { limit: limit.capacity, windowMs: limit.windowMs, align: limit.align };
     case "quota":
-      return { limit: limit.limit, period: limit.period, timeZone: limit.calendar.timeZone };
+      return { limit: limit.capacity, period: limit.period, timeZone: limit.calendar.timeZone };
     case "concurrency":
-      return { limit: limit.limit, permitMs: limit.permitMs };
+      return { limit: limit.capacity, permitMs: limit.permitMs };
     default:
-      return { limit: limit.limit, windowMs: limit.windowMs };
+      return { limit: limit.capacity, windowMs: limit.windowMs };
   }
 }

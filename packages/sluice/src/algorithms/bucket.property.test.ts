@@ -236,7 +236,7 @@ describe("a token bucket in debt", () => {
       const algorithm = algorithmOf(limit);
       const cost = Math.floor((limit.debtTicksMax / limit.ticksPerUnit) * share);
       const state = algorithm.force(algorithm.idle, limit, cost, 0);
-      const { retryAfterMs } = algorithm.charge(state, limit, limit.limit, 0);
+      const { retryAfterMs } = algorithm.charge(state, limit, limit.capacity, 0);
       const owed = BigInt(cost) * BigInt(limit.refill.everyMs);
       const amount = BigInt(limit.refill.amount);
       const exactMs = Number((owed + amount - 1n) / amount);
@@ -260,14 +260,14 @@ describe("a leaky bucket that shapes", () => {
 
   it("gives back a slot only while no request is queued behind it", () => {
     holds(2_011, fc.tuple(leakyBuckets("shape"), fc.nat({ max: 5 })), ([{ limit }, behind]) => {
-      if (limit.limit < behind + 2) return;
+      if (limit.capacity < behind + 2) return;
       const algorithm = algorithmOf(limit);
       const first = algorithm.charge(algorithm.idle, limit, 1, 0);
       const last = algorithm.charge(first.state, limit, behind, 0);
       const receipt = { cost: 1, atMs: 0, mark: first.mark, before: first.before };
       const settlement = { receipt, kept: 0 };
       const settled = algorithm.giveBack(last.state, limit, settlement, 0);
-      const remaining = behind === 0 ? limit.limit : last.remaining;
+      const remaining = behind === 0 ? limit.capacity : last.remaining;
       const seen = algorithm.charge(settled, limit, 0, 0).remaining;
       must(seen === remaining, () => stringify({ limit, behind, seen, remaining }));
     });

@@ -84,7 +84,9 @@ function charge(
     allowed: false,
     remaining: Math.max(0, divideDown(fullTicks - debt, ticksPerUnit)),
     retryAfterMs:
-      cost > limit.limit ? Number.POSITIVE_INFINITY : divideUp(debtAfter - fullTicks, ticksPerMs),
+      cost > limit.capacity
+        ? Number.POSITIVE_INFINITY
+        : divideUp(debtAfter - fullTicks, ticksPerMs),
     resetMs: divideUp(debt, ticksPerMs),
     delayMs: 0,
     state: countFromNow(state, debt, nowMs),

@@ -86,7 +86,7 @@ describe("a sliding window log", () => {
           ({ atMs }) => atMs >= fromMs && atMs < fromMs + subject.borderMs,
         );
         const sum = inside.reduce((total, { cost }) => total + cost, 0);
-        must(sum <= subject.limit.limit, () => stringify({ subject, admitted, fromMs, sum }));
+        must(sum <= subject.limit.capacity, () => stringify({ subject, admitted, fromMs, sum }));
       }
     });
   });
@@ -95,7 +95,7 @@ describe("a sliding window log", () => {
     holds(8_011, runs, ([subject, ops]) =>
       walk(subject, ops, ({ step, limit }) => {
         const { length } = step.state as readonly unknown[];
-        must(length <= limit.limit, () => stringify({ limit, step }));
+        must(length <= limit.capacity, () => stringify({ limit, step }));
       }),
     );
   });

@@ -45,12 +45,12 @@ export function weigh(
   nowMs: number,
 ): Step<undefined> {
   const usedAfter = live.used + cost;
-  const allowed = usedAfter <= limit.limit;
+  const allowed = usedAfter <= limit.capacity;
   const mark = nowMs + lifeMs(limit);
   const lastMs = allowed && cost > 0 ? Math.max(mark, live.lastExpiresAtMs) : live.lastExpiresAtMs;
   return {
     allowed,
-    remaining: Math.max(0, limit.limit - (allowed ? usedAfter : live.used)),
+    remaining: Math.max(0, limit.capacity - (allowed ? usedAfter : live.used)),
     retryAfterMs: allowed ? 0 : waitMs(live, limit, cost, nowMs),
     resetMs: Math.max(0, lastMs - nowMs),
     delayMs: 0,
@@ -61,8 +61,8 @@ export function weigh(
 }
 
 function waitMs(live: EntryList, limit: EntryLimit, cost: number, nowMs: number): number {
-  if (cost > limit.limit) return Number.POSITIVE_INFINITY;
-  let excess = live.used + cost - limit.limit;
+  if (cost > limit.capacity) return Number.POSITIVE_INFINITY;
+  let excess = live.used + cost - limit.capacity;
   for (const entry of live) {
     excess -= entry.cost;
     if (excess <= 0) return entry.expiresAtMs - nowMs;
@@ -87,11 +87,13 @@ export const entries: Algorithm<readonly Entry[], EntryLimit> = {
   grant: (state, limit, cost, nowMs) => dropOldest(liveAt(state, limit, nowMs), cost),
   inUse: (state, limit, mark, nowMs) => costAt(toList(liveAt(state, limit, nowMs)), mark),
   measure: () => IN_UNITS,
-  share: (state, limit, nowMs) => toList(liveAt(state, limit, nowMs)).used / limit.limit,
+  share: (state, limit, nowMs) => toList(liveAt(state, limit, nowMs)).used / limit.capacity,
   // An entry keeps the instant at which it was promised to expire. Running work is not clipped.
   carry: (state, from, to, { fromMs }) => {
     const live = liveAt(state, from, fromMs);
-    return to.algorithm === "concurrency" ? live : dropOldest(live, toList(live).used - to.limit);
+    return to.algorithm === "concurrency"
+      ? live
+      : dropOldest(live, toList(live).used - to.capacity);
   },
 };
 

@@ -167,7 +167,7 @@ describe.each(kinds)("%s", (_name, subjects, opsMax, seed) => {
         if (!step.allowed || cost === 0) return;
         endMs = nowMs + step.resetMs;
         admitted += cost;
-        must(admitted <= limit.limit, () => stringify({ limit, cost, nowMs, step, admitted }));
+        must(admitted <= limit.capacity, () => stringify({ limit, cost, nowMs, step, admitted }));
       });
     });
   });

@@ -26,7 +26,7 @@ export const window: Algorithm<WindowState, WindowLimit> = {
   inUse: (state, limit, mark, nowMs) =>
     mark === windowAt(state, limit, nowMs) ? usedAt(state, limit, nowMs) : 0,
   measure: () => IN_UNITS,
-  share: (state, limit, nowMs) => usedAt(state, limit, nowMs) / limit.limit,
+  share: (state, limit, nowMs) => usedAt(state, limit, nowMs) / limit.capacity,
   carry,
 };
 
@@ -47,13 +47,13 @@ function charge(
   const window = windowAt(state, limit, nowMs);
   const used = usedIn(state, window);
   const usedAfter = used + cost;
-  const allowed = usedAfter <= limit.limit;
+  const allowed = usedAfter <= limit.capacity;
   const takes = allowed && cost > 0;
   const untilEndMs = endMsOf(window, limit, nowMs) - nowMs;
   return {
     allowed,
-    remaining: Math.max(0, limit.limit - (allowed ? usedAfter : used)),
-    retryAfterMs: allowed ? 0 : cost > limit.limit ? Number.POSITIVE_INFINITY : untilEndMs,
+    remaining: Math.max(0, limit.capacity - (allowed ? usedAfter : used)),
+    retryAfterMs: allowed ? 0 : cost > limit.capacity ? Number.POSITIVE_INFINITY : untilEndMs,
     resetMs: (allowed ? usedAfter : used) > 0 ? untilEndMs : 0,
     delayMs: 0,
     state: takes || state.window > window ? { window, used: allowed ? usedAfter : used } : state,
@@ -101,7 +101,7 @@ function carry(
   to: WindowLimit,
   { fromMs, toMs }: CarryTimes,
 ): WindowState {
-  const used = Math.min(usedAt(state, from, fromMs), to.limit);
+  const used = Math.min(usedAt(state, from, fromMs), to.capacity);
   if (!startsWithFirst(to)) return { window: windowAt(state, to, toMs), used };
   // The current window continues, but for no longer than a window of the new limit.
   const leftMs = endMsOf(windowAt(state, from, fromMs), from, fromMs) - fromMs;

@@ -7,7 +7,6 @@ import type { BucketNumbers, LimitNumbers, WindowNumbers } from "./numbers.js";
 /** Made by `tokenBucket`. */
 export interface TokenBucketLimit extends BucketNumbers {
   readonly algorithm: "tokenBucket";
-  readonly capacity: number;
   readonly refill: { readonly amount: number; readonly everyMs: number };
 }
 

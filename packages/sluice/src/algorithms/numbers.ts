@@ -14,7 +14,7 @@ export const UNITS_MAX: number = 2 ** 51;
 /** What every limit has. */
 export interface LimitNumbers {
   /** The units available when nothing is in use: what `Decision.limit` shows. */
-  readonly limit: number;
+  readonly capacity: number;
   /** How long a fully used limit takes to recover. Memory forgets only among its like. */
   readonly recoveryMs: number;
 }
@@ -78,7 +78,15 @@ export function bucketNumbers(site: OptionSite, units: number, rate: Rate): Buck
     ? Math.min(spareTicks, Number.MAX_SAFE_INTEGER - fullTicks)
     : 2 * UNITS_MAX;
   const recoveryMs = Math.ceil(fullTicks / ticksPerMs);
-  return { limit: units, recoveryMs, ticksPerMs, ticksPerUnit, fullTicks, debtTicksMax, compact };
+  return {
+    capacity: units,
+    recoveryMs,
+    ticksPerMs,
+    ticksPerUnit,
+    fullTicks,
+    debtTicksMax,
+    compact,
+  };
 }
 
 /** The numbers of `limit` units in windows that are numbered from 0 to at most `windows`. */
@@ -86,6 +94,6 @@ export function windowNumbers(limit: number, windows: number): Omit<WindowNumber
   // Two windows to spare: one for the shift of a key, one for the last window itself.
   const span = 2 ** Math.floor(Math.log2(Number.MAX_SAFE_INTEGER / (windows + 2)));
   return span > 2 * limit
-    ? { limit, usedMax: span - 1, span }
-    : { limit, usedMax: 2 * UNITS_MAX, span: 0 };
+    ? { capacity: limit, usedMax: span - 1, span }
+    : { capacity: limit, usedMax: 2 * UNITS_MAX, span: 0 };
 }

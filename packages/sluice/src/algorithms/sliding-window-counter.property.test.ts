@@ -100,7 +100,7 @@ describe("a sliding window counter", () => {
         const window = Math.floor(nowMs / subject.borderMs);
         const sum = (admitted.get(window) ?? 0) + (step.allowed ? cost : 0);
         admitted.set(window, sum);
-        must(sum <= limit.limit, () => stringify({ limit, cost, nowMs, step, sum }));
+        must(sum <= limit.capacity, () => stringify({ limit, cost, nowMs, step, sum }));
       });
     });
   });

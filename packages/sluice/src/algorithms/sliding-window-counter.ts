@@ -28,7 +28,7 @@ export const slidingCounter: Algorithm<CounterState, CounterLimit> = {
     return mark === window ? current : mark === window - 1 ? previous : 0;
   },
   measure: () => IN_UNITS,
-  share: (state, limit, nowMs) => usedAt(state, limit, nowMs) / limit.limit,
+  share: (state, limit, nowMs) => usedAt(state, limit, nowMs) / limit.capacity,
   carry,
 };
 
@@ -52,12 +52,12 @@ function charge(
   const leftMs = limit.windowMs - (nowMs % limit.windowMs);
   const weighted = multiplyDivideUp(counts.previous, leftMs, limit.windowMs);
   const used = weighted + counts.current;
-  const allowed = used + cost <= limit.limit;
+  const allowed = used + cost <= limit.capacity;
   const takes = allowed && cost > 0;
   const current = takes ? counts.current + cost : counts.current;
   return {
     allowed,
-    remaining: Math.max(0, limit.limit - weighted - current),
+    remaining: Math.max(0, limit.capacity - weighted - current),
     retryAfterMs: allowed ? 0 : waitMs(counts, limit, cost, leftMs),
     resetMs: current > 0 ? leftMs + limit.windowMs : counts.previous > 0 ? leftMs : 0,
     delayMs: 0,
@@ -69,10 +69,10 @@ function charge(
 
 /** Until a refused cost passes: in this window, in the next, or with the one after. */
 function waitMs(counts: CounterState, limit: CounterLimit, cost: number, leftMs: number): number {
-  if (cost > limit.limit) return Number.POSITIVE_INFINITY;
-  const roomNow = limit.limit - counts.current - cost;
+  if (cost > limit.capacity) return Number.POSITIVE_INFINITY;
+  const roomNow = limit.capacity - counts.current - cost;
   if (roomNow >= 0) return leftMs - longestLeftMs(counts.previous, roomNow, limit.windowMs);
-  const roomNext = limit.limit - cost;
+  const roomNext = limit.capacity - cost;
   if (counts.current <= roomNext) return leftMs;
   return leftMs + limit.windowMs - longestLeftMs(counts.current, roomNext, limit.windowMs);
 }
@@ -139,9 +139,9 @@ function carry(
   // Under another window it is unknown when the units were used: they count as just now.
   const counts = slideTo(state, from, fromMs);
   if (from.windowMs === to.windowMs) {
-    const current = Math.min(counts.current, to.limit);
-    return { ...counts, current, previous: Math.min(counts.previous, to.limit) };
+    const current = Math.min(counts.current, to.capacity);
+    return { ...counts, current, previous: Math.min(counts.previous, to.capacity) };
   }
   const window = Math.floor(toMs / to.windowMs);
-  return { window, current: Math.min(usedAt(state, from, fromMs), to.limit), previous: 0 };
+  return { window, current: Math.min(usedAt(state, from, fromMs), to.capacity), previous: 0 };
 }

@@ -83,7 +83,7 @@ function fields(decision: Decision): string {
 /** The fullest limit and the longest recovery: what costs and waits of a trace refer to. */
 function sizesOf(limits: readonly Limit[]): { units: number; recoveryMs: number } {
   return {
-    units: Math.min(...limits.map(({ limit }) => limit)),
+    units: Math.min(...limits.map(({ capacity: limit }) => limit)),
     recoveryMs: Math.max(...limits.map(({ recoveryMs }) => recoveryMs)),
   };
 }
@@ -163,7 +163,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
         const marks = { retryMs: 1, recoveryMs: limit.recoveryMs, borderMs: 1 };
         const stepMs = waitMsOf(op, marks);
         nowMs = op.verb < 3 ? Math.max(0, nowMs - stepMs) : later(nowMs, stepMs);
-        const cost = costOf(op, limit.limit);
+        const cost = costOf(op, limit.capacity);
         const said = limiter.check("k", { cost, nowMs });
         const expected = model.take("k", cost, nowMs);
         must(fields(said) === fields(expected), () =>
@@ -181,7 +181,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
       for (const op of ops) {
         const marks = { retryMs: 1, recoveryMs: limit.recoveryMs, borderMs: 1 };
         clock.set(later(clock.now(), waitMsOf(op, marks)));
-        limiter.check("k", { cost: costOf(op, limit.limit) });
+        limiter.check("k", { cost: costOf(op, limit.capacity) });
       }
       const backMs = Math.max(0, clock.now() - stepMs);
       clock.set(backMs);
@@ -189,7 +189,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
       if (backMs + limit.recoveryMs > Date.UTC(2100, 11, 31)) return;
       clock.advance(limit.recoveryMs);
       const { remaining } = limiter.peek("k");
-      must(remaining === limit.limit, () => stringify({ limit, backMs, stepMs, remaining }));
+      must(remaining === limit.capacity, () => stringify({ limit, backMs, stepMs, remaining }));
     });
   });
 
@@ -198,7 +198,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
     holds(seed + 4, fc.tuple(kindOfLimit, startsMs, stepsMs), ([limit, startMs, stepMs]) => {
       const clock = new ManualClock(startMs);
       const limiter = newLimiter(limit, clock);
-      limiter.reserve("k").commit(limit.limit + 1);
+      limiter.reserve("k").commit(limit.capacity + 1);
       const before = limiter.peek("k");
       clock.set(Math.max(0, startMs - stepMs));
       const after = limiter.check("k");
@@ -215,7 +215,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
       for (const op of ops) {
         const marks = { retryMs: 1, recoveryMs: limit.recoveryMs, borderMs: 1 };
         nowMs = later(nowMs, waitMsOf(op, marks));
-        const cost = costOf(op, limit.limit);
+        const cost = costOf(op, limit.capacity);
         peeked.peek("k", { cost: op.size, nowMs });
         const foretold = peeked.peek("k", { cost, nowMs });
         const said = peeked.check("k", { cost, nowMs });
@@ -232,7 +232,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
     holds(seed + 6, runs, ([limit, startMs, ops]) => {
       const forMs = 1 + ops[0].size;
       const limiter = newLimiter(limit);
-      const used = costOf(ops[1], limit.limit);
+      const used = costOf(ops[1], limit.capacity);
       limiter.check("k", { cost: used, nowMs: startMs });
       const free = limiter.peek("k", { nowMs: startMs });
       limiter.block("k", forMs, { nowMs: startMs });
@@ -250,7 +250,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
     holds(seed + 7, runs, ([limit, startMs, ops]) => {
       const forMs = 1 + ops[0].size;
       const limiter = newLimiter(limit);
-      limiter.check("k", { cost: costOf(ops[1], limit.limit), nowMs: startMs });
+      limiter.check("k", { cost: costOf(ops[1], limit.capacity), nowMs: startMs });
       const free = limiter.peek("k", { nowMs: startMs });
       limiter.block("k", forMs, { nowMs: startMs });
       const resetMs = Math.max(forMs, free.resetMs);
@@ -263,7 +263,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
     holds(seed + 8, runs, ([limit, startMs, ops]) => {
       const limiter = newLimiter(limit);
       for (const op of ops) {
-        limiter.check("k", { cost: costOf(op, limit.limit), nowMs: startMs });
+        limiter.check("k", { cost: costOf(op, limit.capacity), nowMs: startMs });
       }
       limiter.block("k", Number.POSITIVE_INFINITY, { nowMs: startMs });
       limiter.reset("k", { nowMs: startMs });
@@ -272,7 +272,7 @@ describe.each(kinds)("a limiter over memory with %s", (_name, kindOfLimit, seed)
       const { remaining, resetMs } = limiter.peek("k", { nowMs: startMs });
       const describe = () => stringify({ limit, blocked, remaining, resetMs });
       must(!blocked.allowed && blocked.retryAfterMs === Number.POSITIVE_INFINITY, describe);
-      must(remaining === limit.limit && resetMs === 0, describe);
+      must(remaining === limit.capacity && resetMs === 0, describe);
     });
   });
 });
@@ -349,13 +349,13 @@ describe("permits over memory", () => {
           released.permit.release({ nowMs });
           continue;
         }
-        const cost = costOf(op, permits.limit);
+        const cost = costOf(op, permits.capacity);
         const live = out.filter(({ untilMs }) => untilMs > atMs);
         const used = live.reduce((sum, held) => sum + held.cost, 0);
         const permit = limiter.acquire("k", { cost, nowMs });
         const describe = () => stringify({ permits, cost, used, nowMs, permit });
-        must(permit.allowed === used + cost <= permits.limit, describe);
-        const left = permits.limit - used - (permit.allowed ? cost : 0);
+        must(permit.allowed === used + cost <= permits.capacity, describe);
+        const left = permits.capacity - used - (permit.allowed ? cost : 0);
         must(permit.remaining === left, describe);
         if (permit.allowed) out.push({ cost, untilMs: nowMs + permits.permitMs, permit });
       }
@@ -369,7 +369,7 @@ describe("permits over memory", () => {
       const rateModel = new Reference([rate]);
       const taken: Permit[] = [];
       for (const op of ops) {
-        const cost = costOf(op, Math.min(permits.limit, rate.limit));
+        const cost = costOf(op, Math.min(permits.capacity, rate.capacity));
         const permit = limiter.acquire("k", { cost, nowMs });
         const expected = model.take("k", cost, nowMs);
         must(fields(permit) === fields(expected), () =>
@@ -408,7 +408,7 @@ function neverMints(limit: Limit, startMs: number, ops: readonly Op[], verbs: Ve
     const stands = verbs.ageZero && reserved !== undefined;
     // Half of most waits, so that the reservation is still partly unpaid when it is cancelled.
     if (!stands) nowMs = later(nowMs, Math.floor(waitMsOf(op, marks) / (op.wait === 14 ? 1 : 2)));
-    const cost = costOf(op, limit.limit);
+    const cost = costOf(op, limit.capacity);
     const at = { cost, nowMs };
     if (index >= 2 && reserved === undefined) {
       const reservation = made.reserve("k", at);

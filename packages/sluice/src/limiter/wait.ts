@@ -53,7 +53,7 @@ export class WaitingLines {
   constructor(verbs: WaitVerbs, clock: Clock, limits: readonly Limit[]) {
     this.#verbs = verbs;
     this.#clock = clock;
-    this.#costMax = Math.min(...limits.map(({ limit }) => limit));
+    this.#costMax = Math.min(...limits.map(({ capacity: limit }) => limit));
     this.#hasShaper = limits.some(isShaper);
   }
 

@@ -46,16 +46,16 @@ describe("constructors of limits", () => {
     ["a billion a year", fixedWindow({ limit: 1_000_000_000, windowMs: 365 * DAY_MS })],
     ["ten billion a month", quota({ limit: 10_000_000_000, period: "month" })],
   ])("pack %s and its window into one double", (_name, limit) => {
-    expect(limit.span).toBeGreaterThan(2 * limit.limit);
+    expect(limit.span).toBeGreaterThan(2 * limit.capacity);
     expect(limit.usedMax).toBe(limit.span - 1);
   });
 
   it("let one more leave now than wait", () => {
     expect(leakyBucket({ ratePerSecond: 10, queueSize: 4 })).toMatchObject({
-      limit: 5,
+      capacity: 5,
       mode: "shape",
     });
-    expect(leakyBucket({ ratePerSecond: 10, queueSize: 0, mode: "meter" }).limit).toBe(1);
+    expect(leakyBucket({ ratePerSecond: 10, queueSize: 0, mode: "meter" }).capacity).toBe(1);
   });
 
   it("make frozen values", () => {

@@ -89,7 +89,7 @@ export function tokenBucket(options: TokenBucketOptions): TokenBucketLimit {
       ? toRate(site, "refillPerSecond", refillPerSecond)
       : Object.freeze({ amount: written.amount, everyMs: written.everyMs });
   const numbers = bucketNumbers(site, capacity, refill);
-  return made({ algorithm: "tokenBucket", capacity, refill, ...numbers });
+  return made({ algorithm: "tokenBucket", refill, ...numbers });
 }
 
 /** Options of {@link leakyBucket}. */
@@ -194,7 +194,7 @@ export function slidingWindowCounter(options: WindowOptions): SlidingWindowCount
 export function slidingWindowLog(options: WindowOptions): SlidingWindowLogLimit {
   const site = siteOf("slidingWindowLog");
   const { limit, windowMs } = readOptions(site, WINDOW, options);
-  return made({ algorithm: "slidingWindowLog", limit, windowMs, recoveryMs: windowMs });
+  return made({ algorithm: "slidingWindowLog", capacity: limit, windowMs, recoveryMs: windowMs });
 }
 
 /** Options of {@link concurrency}. */
@@ -217,7 +217,7 @@ const CONCURRENCY = object({
 export function concurrency(options: ConcurrencyOptions): ConcurrencyLimit {
   const site = siteOf("concurrency");
   const { limit, permitMs } = readOptions(site, CONCURRENCY, options);
-  return made({ algorithm: "concurrency", limit, permitMs, recoveryMs: permitMs });
+  return made({ algorithm: "concurrency", capacity: limit, permitMs, recoveryMs: permitMs });
 }
 
 /** Options of {@link quota}. */
@@ -269,7 +269,7 @@ export function isShaper(limit: Limit): limit is LeakyBucketLimit {
  */
 export function scaleLimit(limit: Limit, share: number): Limit {
   // A product such as 100 × 0.29 may fall short of a whole number by its last digit.
-  const units = Math.max(1, Math.floor(limit.limit * share + 1e-9));
+  const units = Math.max(1, Math.floor(limit.capacity * share + 1e-9));
   switch (limit.algorithm) {
     case "tokenBucket": {
       const { amount, everyMs } = limit.refill;
@@ -285,7 +285,7 @@ export function scaleLimit(limit: Limit, share: number): Limit {
     }
     default:
       // Their other numbers don't follow from the units, or only bound what fewer units need.
-      return made({ ...limit, limit: units });
+      return made({ ...limit, capacity: units });
   }
 }
 

@@ -35,7 +35,7 @@ afterEach(() => {
 });
 
 function limitNow(): number {
-  return policy.rules.rules[0].limits[0].limit;
+  return policy.rules.rules[0].limits[0].capacity;
 }
 
 describe("watchRules", () => {
@@ -128,7 +128,7 @@ describe("watchRules", () => {
     clock.advance(20);
     writeFileSync(path, file(9));
     clock.advance(100);
-    expect(closing.rules.rules[0].limits[0].limit).toBe(8);
+    expect(closing.rules.rules[0].limits[0].capacity).toBe(8);
   });
 
   it("survives a listener that throws, and a policy that was closed", async () => {

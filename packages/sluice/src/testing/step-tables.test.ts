@@ -32,9 +32,9 @@ describe("the step tables", () => {
       beforeMs = atMs;
       const whole = [atMs, cost, remaining, resetMs];
       expect(whole.every((n) => Number.isSafeInteger(n) && n >= 0)).toBe(true);
-      expect(remaining).toBeLessThanOrEqual(limit.limit);
+      expect(remaining).toBeLessThanOrEqual(limit.capacity);
       expect(retryAfterMs > 0).toBe(!allowed);
-      expect(retryAfterMs === Number.POSITIVE_INFINITY).toBe(cost > limit.limit);
+      expect(retryAfterMs === Number.POSITIVE_INFINITY).toBe(cost > limit.capacity);
       expect(delayMs).toBeGreaterThanOrEqual(0);
     }
   });

@@ -57,7 +57,7 @@ describe.each(Object.entries(limits))("under %s every key has a TTL after", (_, 
   const verbs: Readonly<Record<string, (limiter: Limiter<false>) => Promise<unknown>>> = {
     check: async (limiter) => limiter.check("user:1"),
     "a refused check": async (limiter) => {
-      for (let i = 0; i < limit.limit + 2; i++) await limiter.check("user:1");
+      for (let i = 0; i < limit.capacity + 2; i++) await limiter.check("user:1");
     },
     "a check with a requestId": async (limiter) => {
       await limiter.check("user:1", { requestId: "request-1" });
@@ -88,7 +88,7 @@ describe.each(Object.entries(limits))("under %s every key has a TTL after", (_, 
     peek: async (limiter) => limiter.peek("user:1"),
     debit: async () => {
       const counter = { scope: "login", part: 0, limit };
-      await store.debit([{ counter, key: "user:1", cost: limit.limit * 3, nowMs: 0 }]);
+      await store.debit([{ counter, key: "user:1", cost: limit.capacity * 3, nowMs: 0 }]);
     },
   };
 

@@ -135,8 +135,8 @@ describe("a Redis clock that steps back by an hour", () => {
       expect((await check())?.allowed).toBe(true);
       clock.advance(limit.recoveryMs);
       const [full] = await store.peek([one]);
-      expect(full).toMatchObject({ allowed: true, remaining: limit.limit });
-      expect(admitted).toBe(limit.limit);
+      expect(full).toMatchObject({ allowed: true, remaining: limit.capacity });
+      expect(admitted).toBe(limit.capacity);
       await store.close();
     });
   });

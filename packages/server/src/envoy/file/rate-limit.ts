@@ -160,5 +160,5 @@ function refuseBoth(source: YamlSource, fields: ReadonlyMap<string, Field>): voi
 function describeLimit(limit: Limit, name: string): CurrentLimit {
   const windowMs = "windowMs" in limit ? limit.windowMs : 0;
   const unit = windowMs === 0 ? 0 : Math.max(0, UNIT_MS.indexOf(windowMs));
-  return { requestsPerUnit: Math.min(limit.limit, UINT32_MAX), unit, name };
+  return { requestsPerUnit: Math.min(limit.capacity, UINT32_MAX), unit, name };
 }

@@ -18,7 +18,7 @@ export function textsOf(charge: Pick<RuleCharge, "rule" | "ruleLimit" | "counter
 function write({ rule, ruleLimit, counter }: Parameters<typeof textsOf>[0]): LimitTexts {
   const { id, settle } = rule.definition;
   const name = counter.part === 0 ? id : `${id}/${counter.part + 1}`;
-  const limit = `${Math.min(INTEGER_MAX, ruleLimit.limit.limit)}`;
+  const limit = `${Math.min(INTEGER_MAX, ruleLimit.limit.capacity)}`;
   const windowMs = windowMsOf(ruleLimit.limit);
   const windowSeconds = Math.min(INTEGER_MAX, Math.ceil(windowMs / 1000));
   const window =

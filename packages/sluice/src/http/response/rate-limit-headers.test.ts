@@ -217,7 +217,7 @@ describe("RateLimit and RateLimit-Policy, draft-11", () => {
         fc.nat(5),
         (limit, share, more) => {
           if (limit === undefined) return;
-          const cost = Math.max(1, Math.floor(share * limit.limit));
+          const cost = Math.max(1, Math.floor(share * limit.capacity));
           const { handle, clock } = requestHandlerOf(
             [{ id: "r", limit, cost }],
             {},

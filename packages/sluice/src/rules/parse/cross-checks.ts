@@ -85,8 +85,8 @@ function checkCost({ cost, settle }: Rule, all: readonly PlacedLimit[], spot: Sp
     at.say("is 0, so nothing would ever be counted; a cost of 0 needs settle");
   }
   for (const { limit } of all) {
-    if (limit.algorithm === "concurrency" || cost.units <= limit.limit) continue;
-    at.say(`is ${cost.units}, which a ${limit.algorithm} of ${limit.limit} units never admits`);
+    if (limit.algorithm === "concurrency" || cost.units <= limit.capacity) continue;
+    at.say(`is ${cost.units}, which a ${limit.algorithm} of ${limit.capacity} units never admits`);
     return;
   }
 }
@@ -135,10 +135,12 @@ function checkShards({ shards, key, cost }: Rule, all: readonly PlacedLimit[], s
       const windows = limit.align === "key" ? "is aligned by key" : "starts with the first request";
       place.say(`${windows}, which can't be split into shards`);
     }
-    const part = Math.floor(limit.limit / shards);
+    const part = Math.floor(limit.capacity / shards);
     const needed = limit.algorithm === "concurrency" ? 1 : least;
     if (part >= needed) continue;
-    place.say(`has ${limit.limit} units, too few for ${shards} shards of at least ${needed} each`);
+    place.say(
+      `has ${limit.capacity} units, too few for ${shards} shards of at least ${needed} each`,
+    );
   }
 }
 

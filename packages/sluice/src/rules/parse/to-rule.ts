@@ -79,7 +79,7 @@ function withJitter(limit: Limit): Limit {
   return limit.algorithm === "fixedWindow" && limit.align === "epoch" ? alignByKey(limit) : limit;
 }
 
-function alignByKey({ limit, windowMs }: FixedWindowLimit): Limit {
+function alignByKey({ capacity: limit, windowMs }: FixedWindowLimit): Limit {
   return fixedWindow({ limit, windowMs, align: "key" });
 }
 

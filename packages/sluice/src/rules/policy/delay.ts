@@ -50,7 +50,7 @@ export class LongestDelays {
 export function toDelayed(limit: Limit, rule: Rule, extraPermitMs: number): Limit {
   if (limit.algorithm === "concurrency" && extraPermitMs > 0) {
     // A permit's time starts when its request goes on, which may be after the longest delay.
-    return concurrency({ limit: limit.limit, permitMs: limit.permitMs + extraPermitMs });
+    return concurrency({ limit: limit.capacity, permitMs: limit.permitMs + extraPermitMs });
   }
   if (rule.onExceed !== "delay" || limit.algorithm !== "tokenBucket") return limit;
   const { amount, everyMs } = limit.refill;
@@ -63,7 +63,7 @@ export function toDelayed(limit: Limit, rule: Rule, extraPermitMs: number): Limi
  * larger bucket might hold it: no wait within any bound would make it a burst that the rule allows.
  */
 export function toDelayedCost(cost: number, limit: Limit, counted: Limit): number {
-  return cost > limit.limit ? Math.max(cost, counted.limit + 1) : cost;
+  return cost > limit.capacity ? Math.max(cost, counted.capacity + 1) : cost;
 }
 
 /**
@@ -77,8 +77,8 @@ export function withDelay(
   if (limit.algorithm !== "tokenBucket") return verdict;
   const { amount, everyMs } = limit.refill;
   // A fallback decides under a share of the limit and of its rate, so its times are the same.
-  const share = verdict.limit / counted.limit;
-  const ahead = Math.ceil((counted.limit - limit.limit) * share);
+  const share = verdict.limit / counted.capacity;
+  const ahead = Math.ceil((counted.capacity - limit.capacity) * share);
   const beyondMs = verdict.resetMs + ((untaken - limit.capacity) * everyMs) / amount;
   return {
     ...verdict,

@@ -113,7 +113,7 @@ function toLargest(lists: readonly (readonly RuleLimit[])[]): Iterable<RuleLimit
     const { scope, part, limit } = ruleLimit.counter;
     const place = JSON.stringify([scope, part, limit.algorithm]);
     const known = byPlace.get(place);
-    if (known === undefined || known.counter.limit.limit < limit.limit)
+    if (known === undefined || known.counter.limit.capacity < limit.capacity)
       byPlace.set(place, ruleLimit);
   }
   return byPlace.values();

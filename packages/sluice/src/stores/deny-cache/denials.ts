@@ -170,7 +170,7 @@ function isLasting({ counter, cost }: Charge, verdict: Verdict): boolean {
   const { allowed, limit, remaining, retryAfterMs, source } = verdict;
   if (allowed || source === "fallback" || source === "lease") return false;
   // Refused by another limit in front of the store: it says nothing about this one.
-  if (limit !== counter.limit.limit) return false;
+  if (limit !== counter.limit.capacity) return false;
   // Refused though it would fit: the store had no room for it, and may have some at any time.
   return remaining < cost && retryAfterMs > 0;
 }
@@ -190,12 +190,12 @@ function ageMs(denial: Denial, clockMs: number, nowMs: number): number {
 function waitMsOf({ cost: denied, limit, verdict }: Denial, cost: number): number | undefined {
   const { retryAfterMs, resetMs } = verdict;
   if (cost === denied) return retryAfterMs;
-  if (cost > limit.limit) return Number.POSITIVE_INFINITY;
+  if (cost > limit.capacity) return Number.POSITIVE_INFINITY;
   switch (limit.algorithm) {
     case "tokenBucket":
     case "leakyBucket": {
       // It fits while the other units are still to flow in: so long before the bucket is full.
-      const others = (limit.limit - cost) * limit.ticksPerUnit;
+      const others = (limit.capacity - cost) * limit.ticksPerUnit;
       return Math.max(retryAfterMs, resetMs - divideDown(others, limit.ticksPerMs));
     }
     case "fixedWindow":
@@ -210,7 +210,7 @@ function waitMsOf({ cost: denied, limit, verdict }: Denial, cost: number): numbe
 function toVerdict({ limit, verdict }: Denial, waitMs: number, agedMs: number): Verdict {
   const refused: Verdict = {
     allowed: false,
-    limit: limit.limit,
+    limit: limit.capacity,
     remaining: verdict.remaining,
     retryAfterMs: waitMs - agedMs,
     resetMs: Math.max(0, verdict.resetMs - agedMs),

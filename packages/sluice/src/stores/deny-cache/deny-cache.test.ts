@@ -722,7 +722,7 @@ class Twins {
   }
 
   #drawCost(): number {
-    const units = Math.min(...this.#limits.map(({ limit }) => limit));
+    const units = Math.min(...this.#limits.map(({ capacity: limit }) => limit));
     const random = this.#random;
     return random.pick([1, 1, random.between(1, units), Math.ceil(units / 2), units, units + 1]);
   }

@@ -259,7 +259,7 @@ interface Touched {
 }
 
 /** Stands for a charge that the store was not asked about. */
-function unknownVerdict({ limit }: Limit): Verdict {
+function unknownVerdict({ capacity: limit }: Limit): Verdict {
   const unknown = { remaining: 0, retryAfterMs: 0, resetMs: 0, delayMs: 0 };
   return { allowed: true, limit, ...unknown, source: "deny-cache" };
 }

@@ -157,7 +157,7 @@ describe("a sync", () => {
     const sent: [units: number, limit: number][] = [];
     class Recording extends ForwardingStore {
       override debit(charges: readonly Charge[]) {
-        sent.push(...charges.map((c): [number, number] => [c.cost, c.counter.limit.limit]));
+        sent.push(...charges.map((c): [number, number] => [c.cost, c.counter.limit.capacity]));
         return super.debit(charges);
       }
     }

@@ -122,9 +122,9 @@ export class EventualStore extends ForwardingStore {
    */
   overshootMax(limit: Limit, syncTookMs: number = this.#sync.counts.syncTookMsMax): number {
     const others = this.#nodes - 1;
-    if (!("ticksPerMs" in limit)) return others * limit.limit;
+    if (!("ticksPerMs" in limit)) return others * limit.capacity;
     const unitsPerMs = limit.ticksPerMs / limit.ticksPerUnit;
-    return others * (limit.limit + unitsPerMs * (this.#syncMs + syncTookMs));
+    return others * (limit.capacity + unitsPerMs * (this.#syncMs + syncTookMs));
   }
 
   override decideOne(

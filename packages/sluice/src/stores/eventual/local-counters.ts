@@ -124,7 +124,7 @@ export class LocalCounters {
 }
 
 function shareToSend({ deltaUnits, counter }: LocalCounter): number {
-  return deltaUnits / counter.limit.limit;
+  return deltaUnits / counter.limit.capacity;
 }
 
 /** Permits are released by their holders, and a shaping bucket is one queue: neither can be synced afterwards. */

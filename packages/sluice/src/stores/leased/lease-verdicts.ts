@@ -15,7 +15,7 @@ export function toVerdict(
   const resetMs = keyLeases.resetAtMs - atMs;
   return {
     allowed: true,
-    limit: row.counter.limit.limit,
+    limit: row.counter.limit.capacity,
     remaining,
     retryAfterMs: 0,
     resetMs: resetMs > 0 ? resetMs : 0,

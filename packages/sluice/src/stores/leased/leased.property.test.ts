@@ -333,7 +333,7 @@ function withinBucket(admitted: readonly Admission[], limit: Limit, leaseMs: num
     let units = 0;
     for (const { atMs, cost } of admitted.slice(i)) {
       units += cost;
-      const most = limit.limit + ((atMs - first.atMs + leaseMs) * ticksPerMs) / ticksPerUnit;
+      const most = limit.capacity + ((atMs - first.atMs + leaseMs) * ticksPerMs) / ticksPerUnit;
       if (units > most) broken.push(`${units} in ${atMs - first.atMs} ms, at most ${most}`);
     }
   }
@@ -348,8 +348,8 @@ function withinWindows(admitted: readonly Admission[], limit: Limit, windowMs: n
     used.set(window, (used.get(window) ?? 0) + cost);
   }
   return [...used]
-    .filter(([, units]) => units > limit.limit)
-    .map(([window, units]) => `${units} of ${limit.limit} in window ${window}`);
+    .filter(([, units]) => units > limit.capacity)
+    .map(([window, units]) => `${units} of ${limit.capacity} in window ${window}`);
 }
 
 /** Windows that start at any time and don't overlap admit at most the limit each. */
@@ -361,7 +361,7 @@ function withinDisjointWindows(admitted: readonly Admission[], limit: Limit): st
     for (const { atMs, cost } of admitted.slice(i)) {
       units += cost;
       const windows = Math.floor((atMs - first.atMs) / windowMs) + 2;
-      if (units > windows * limit.limit) broken.push(`${units} in ${windows} windows`);
+      if (units > windows * limit.capacity) broken.push(`${units} in ${windows} windows`);
     }
   }
   return broken;
@@ -378,7 +378,7 @@ function withinCounter(admitted: readonly Admission[], limit: Limit): string[] {
     used.set(window, current);
     const leftMs = windowMs - (atMs % windowMs);
     const weighted = Math.ceil(((used.get(window - 1) ?? 0) * leftMs) / windowMs);
-    if (weighted + current > limit.limit) broken.push(`${weighted} + ${current} at ${atMs}`);
+    if (weighted + current > limit.capacity) broken.push(`${weighted} + ${current} at ${atMs}`);
   }
   return broken;
 }
@@ -390,6 +390,6 @@ function withinLog(admitted: readonly Admission[], limit: Limit): string[] {
     const units = admitted
       .filter((other) => other.atMs <= atMs && other.atMs > atMs - windowMs)
       .reduce((sum, { cost }) => sum + cost, 0);
-    return units > limit.limit ? [`${units} of ${limit.limit} up to ${atMs}`] : [];
+    return units > limit.capacity ? [`${units} of ${limit.capacity} up to ${atMs}`] : [];
   });
 }

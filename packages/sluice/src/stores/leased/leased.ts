@@ -106,7 +106,7 @@ export class LeasedStore extends ForwardingStore {
     const asked = this.#leases
       .toInner(charges)
       .map((charge, i) =>
-        charge.cost > charge.counter.limit.limit
+        charge.cost > charge.counter.limit.capacity
           ? charge
           : { ...charge, cost: Math.max(0, charge.cost - owned[i]) },
       );
@@ -182,7 +182,7 @@ export class LeasedStore extends ForwardingStore {
     retriesLeft: number,
   ): MaybePromise<Verdict> {
     const { row, key, cost, nowMs, blockNowMs } = ask;
-    const taken = cost > row.counter.limit.limit ? undefined : keyLeases?.takeAll();
+    const taken = cost > row.counter.limit.capacity ? undefined : keyLeases?.takeAll();
     const verdict =
       keyLeases === undefined || taken === undefined
         ? super.decideOne(row.counter, key, cost, nowMs, blockNowMs)

@@ -129,7 +129,7 @@ function weigh(charges: readonly Charge[], at: Columns, i: number, blockedMs: nu
   at.steps[i] = step;
   at.isAnyWeighed = true;
   if (slot >= 0 && !step.allowed) cells.keepStanding(slot, charges[i].cost, nowMs);
-  const verdict = toVerdict(step, cells.limit.limit);
+  const verdict = toVerdict(step, cells.limit.capacity);
   return blockedMs > 0 ? toBlocked(asItStands(verdict, cells, slot, nowMs), blockedMs) : verdict;
 }
 

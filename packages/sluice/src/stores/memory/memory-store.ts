@@ -172,7 +172,7 @@ export class MemoryStore implements SyncStore {
       .locateEach(charges)
       .map(({ charge, placement, low, high, slot, nowMs }) => {
         const { cells } = placement;
-        const verdict = toVerdict(cells.weigh(slot, charge.cost, nowMs, 1), cells.limit.limit);
+        const verdict = toVerdict(cells.weigh(slot, charge.cost, nowMs, 1), cells.limit.capacity);
         const blockedMs = this.#blocks.leftMs(placement, low, high, blockNowMs ?? charge.nowMs);
         return toBlocked(asItStands(verdict, cells, slot, nowMs), blockedMs);
       });
@@ -184,8 +184,8 @@ export class MemoryStore implements SyncStore {
       if (charge.cost > 0) this.#charge(charge);
       const { placement, slot, nowMs } = this.#locator.locate(charge);
       const { cells } = placement;
-      const verdict = toVerdict(cells.weigh(slot, 0, nowMs, 0), cells.limit.limit);
-      return { ...verdict, used: slot < 0 ? 0 : cells.share(slot, nowMs) * cells.limit.limit };
+      const verdict = toVerdict(cells.weigh(slot, 0, nowMs, 0), cells.limit.capacity);
+      return { ...verdict, used: slot < 0 ? 0 : cells.share(slot, nowMs) * cells.limit.capacity };
     });
   }
 
@@ -300,7 +300,7 @@ function decideNew(
   if (step.allowed && cost > 0) {
     cells.keep(cells.table.claim(low, high, cells.id, nowMs), step, cost, true, atMs);
   }
-  return toVerdict(step, cells.limit.limit);
+  return toVerdict(step, cells.limit.capacity);
 }
 
 /** A store in the memory of this process, bounded by `keysMax`; see {@link MemoryStoreOptions}. */

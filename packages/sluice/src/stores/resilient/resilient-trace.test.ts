@@ -80,7 +80,7 @@ async function runTrace(seed: number, policy: "closed" | "open") {
   }
   while (held.length > 0) await settle();
   const [{ remaining }] = memory.peek([toCharge(counter, { cost: 0 })]);
-  return { count, used: limit.limit - remaining, stats: store.stats };
+  return { count, used: limit.capacity - remaining, stats: store.stats };
 }
 
 describe("random traces", () => {

@@ -77,7 +77,7 @@ describe("a split limit", () => {
       );
       fc.assert(
         fc.property(numbers, ([shards, more]) => {
-          const parts = splitLimit(makeLimit(shards + more), shards).map((part) => part.limit);
+          const parts = splitLimit(makeLimit(shards + more), shards).map((part) => part.capacity);
           expect(parts.length).toBe(shards);
           expect(parts.reduce((total, n) => total + n, 0)).toBe(shards + more);
           expect(parts[0] - parts[shards - 1]).toBeLessThanOrEqual(1);
@@ -101,7 +101,7 @@ describe("a split limit", () => {
 
   it("keeps what is not counted in units, and is itself when there is one shard", () => {
     const [part] = splitLimit(fixedWindow({ limit: 10, windowMs: 7_000 }), 3);
-    expect(part).toMatchObject({ limit: 4, windowMs: 7_000, align: "epoch" });
+    expect(part).toMatchObject({ capacity: 4, windowMs: 7_000, align: "epoch" });
     expect(splitLimit(limit, 1)).toEqual([limit]);
   });
 

@@ -18,19 +18,19 @@ import {
  */
 export function splitLimit(limit: Limit, shards: number): readonly Limit[] {
   if (shards === 1) return [limit];
-  if (limit.limit < shards) cannotSplit(limit, shards, "each needs a unit");
+  if (limit.capacity < shards) cannotSplit(limit, shards, "each needs a unit");
   if (limit.algorithm === "fixedWindow" && limit.align !== "epoch") {
     const why = `with align: "${limit.align}" each has windows of its own; use align: "epoch"`;
     cannotSplit(limit, shards, why);
   }
-  const units = Math.floor(limit.limit / shards);
-  const more = limit.limit - units * shards;
+  const units = Math.floor(limit.capacity / shards);
+  const more = limit.capacity - units * shards;
   const small = cut(limit, units, shards);
   const large = more > 0 ? cut(limit, units + 1, shards) : small;
   return Array.from({ length: shards }, (_, i) => (i < more ? large : small));
 }
 
-function cannotSplit({ limit, algorithm }: Limit, shards: number, why: string): never {
+function cannotSplit({ capacity: limit, algorithm }: Limit, shards: number, why: string): never {
   const seen = `sharded: ${limit} units of a ${algorithm} can't be split into ${shards} shards, ${why}`;
   throw new SluiceError("SLUICE_LIMIT_INVALID", seen);
 }
@@ -46,7 +46,7 @@ function cut(limit: Limit, units: number, shards: number): Limit {
     }
     default:
       // Half a unit more, so that no rounding of the quotient can cost a whole one.
-      return scaleLimit(limit, (units + 0.5) / limit.limit);
+      return scaleLimit(limit, (units + 0.5) / limit.capacity);
   }
 }
 

@@ -200,6 +200,6 @@ function toBlocked(decision: Decision, blockedMs: number): Decision {
 
 function toDecision(cell: Cell, step: Step<unknown>): Decision {
   const { allowed, remaining, retryAfterMs, resetMs, delayMs } = step;
-  const { limit } = cell.limit;
+  const { capacity: limit } = cell.limit;
   return { allowed, limit, remaining, retryAfterMs, resetMs, delayMs, source: "memory" };
 }

@@ -19,7 +19,7 @@ async function runTable(stand: Stand, { limit, key = "key", steps }: StepCase): 
     const seen = await gate.take(key, cost);
     expectDecision(`step ${i}, a cost of ${cost} at ${atMs}`, seen, {
       ...answerOf(row),
-      limit: limit.limit,
+      limit: limit.capacity,
     });
   }
 }

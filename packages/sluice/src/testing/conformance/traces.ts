@@ -109,7 +109,7 @@ class Trace {
     this.#limiter = limiter;
     this.#reference = new Reference(limits);
     this.#verbs = this.#verbsOf(limits);
-    this.#unitsMin = Math.min(...limits.map(({ limit }) => limit));
+    this.#unitsMin = Math.min(...limits.map(({ capacity: limit }) => limit));
     this.#recoveryMsMax = Math.max(...limits.map(({ recoveryMs }) => recoveryMs));
   }
 

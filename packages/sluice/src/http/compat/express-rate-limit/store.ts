@@ -126,7 +126,7 @@ function toUnits(limit: Options["limit"]): number {
 }
 
 function isSame(a: FixedWindowLimit, b: FixedWindowLimit): boolean {
-  return a.windowMs === b.windowMs && a.limit === b.limit;
+  return a.windowMs === b.windowMs && a.capacity === b.capacity;
 }
 
 function toName(name: unknown): string {

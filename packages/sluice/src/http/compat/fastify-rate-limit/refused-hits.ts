@@ -91,7 +91,7 @@ function toCharge({ counter, key, nowMs }: DecidedRuleCharge, cost: number): Cha
 
 /** Under a limit of 0, every request is beyond it: each costs more than there is. */
 function excessOf({ units, counter }: DecidedRuleCharge, used: number): number {
-  const { limit } = counter.limit as FixedWindowLimit;
+  const { capacity: limit } = counter.limit as FixedWindowLimit;
   return Math.max(0, Math.round(used) - (units > limit ? 0 : limit));
 }
 

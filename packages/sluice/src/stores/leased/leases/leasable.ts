@@ -44,7 +44,7 @@ export function toLeasable(counter: Counter, { leaseMs, logs }: LeaseTerms): Lea
   const spareMs = Math.min(Math.floor(windowMs / LOG_STRETCH_DIVISOR), WINDOW_MS_MAX - windowMs);
   const lifeMsMax = Math.min(leaseMs, spareMs);
   if (lifeMsMax === 0) return { counter, lifeMsMax };
-  const stretched = slidingWindowLog({ limit: limit.limit, windowMs: windowMs + lifeMsMax });
+  const stretched = slidingWindowLog({ limit: limit.capacity, windowMs: windowMs + lifeMsMax });
   return { counter: Object.freeze({ ...counter, limit: stretched }), lifeMsMax };
 }
 

@@ -86,7 +86,7 @@ export class ValueCells implements Cells {
     const state = codec.read(doubles, at, limit, nowMs);
     const step = codec.algorithm.charge(state, limit, cost, nowMs);
     if (step.state !== state) codec.write(doubles, at, limit, step.state);
-    return toVerdict(step, limit.limit);
+    return toVerdict(step, limit.capacity);
   }
 
   keepStanding(slot: number, cost: number, nowMs: number): void {

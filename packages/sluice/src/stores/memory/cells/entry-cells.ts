@@ -116,7 +116,7 @@ export class EntryCells implements Cells {
       this.#shelf.arena.insert(list, step.mark, cost);
       this.#save(slot, list);
     }
-    return toVerdict(step, this.limit.limit);
+    return toVerdict(step, this.limit.capacity);
   }
 
   keep(slot: number, step: AnyStep, cost: number, isNew: boolean, nowMs: number): void {
@@ -159,7 +159,7 @@ export class EntryCells implements Cells {
   }
 
   share(slot: number, nowMs: number): number {
-    return this.#live(slot, nowMs).used / this.limit.limit;
+    return this.#live(slot, nowMs).used / this.limit.capacity;
   }
 
   clear(slot: number): void {
@@ -173,7 +173,7 @@ export class EntryCells implements Cells {
     const list = isAlike ? from.#live(fromSlot, times.fromMs) : new ArenaList(this.#shelf.arena);
     if (!isAlike) from.clear(fromSlot);
     // Running work can't be clipped: permits beyond a smaller limit stay until released.
-    const excess = this.limit.algorithm === "concurrency" ? 0 : list.used - this.limit.limit;
+    const excess = this.limit.algorithm === "concurrency" ? 0 : list.used - this.limit.capacity;
     this.#shelf.arena.dropOldest(list, excess);
     this.#save(slot, list);
   }
@@ -184,7 +184,7 @@ export class EntryCells implements Cells {
     this.#shelf.refusals++;
     // It is unknown when an entry comes free; after its own life every entry of today has.
     const retryAfterMs = lifeMs(this.limit);
-    const remaining = Math.max(0, this.limit.limit - live.used);
+    const remaining = Math.max(0, this.limit.capacity - live.used);
     return { ...step, allowed: false, retryAfterMs, remaining, resetMs: untilLastMs(live, nowMs) };
   }
 

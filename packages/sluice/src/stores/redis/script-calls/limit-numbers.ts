@@ -21,7 +21,11 @@ export function toJson(limit: Limit, nowMs: number): string {
   if (limit.algorithm === "quota") return quotaToJson(limit, nowMs);
   const known = written.get(limit);
   if (known !== undefined) return known;
-  const json = JSON.stringify({ kind: limit.algorithm, limit: limit.limit, ...numbersOf(limit) });
+  const json = JSON.stringify({
+    kind: limit.algorithm,
+    limit: limit.capacity,
+    ...numbersOf(limit),
+  });
   written.set(limit, json);
   return json;
 }
@@ -70,7 +74,7 @@ function quotaToJson(limit: QuotaLimit, nowMs: number): string {
   const after = periodAt(calendar, period.endMs);
   const json = JSON.stringify({
     kind: limit.algorithm,
-    limit: limit.limit,
+    limit: limit.capacity,
     usedMax: limit.usedMax,
     start: before.startMs,
     ends: [before.endMs, period.endMs, after.endMs],

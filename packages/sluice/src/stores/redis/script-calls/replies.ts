@@ -52,7 +52,7 @@ export class ReplyReader {
     const resetMs = isShort ? SHORT_FORM - second : toMs(this.#next());
     const verdict: Verdict = {
       allowed: retryAfterMs === 0,
-      limit: limit.limit,
+      limit: limit.capacity,
       remaining: Math.max(0, value),
       retryAfterMs,
       resetMs,
@@ -66,7 +66,7 @@ export class ReplyReader {
   standing(limit: Limit): CounterStatus {
     const verdict = this.verdict(limit);
     const inUse = this.#next();
-    const used = "fullTicks" in limit ? (inUse / limit.fullTicks) * limit.limit : inUse;
+    const used = "fullTicks" in limit ? (inUse / limit.fullTicks) * limit.capacity : inUse;
     return { ...verdict, used };
   }
 

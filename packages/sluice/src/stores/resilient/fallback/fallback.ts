@@ -149,7 +149,7 @@ export class Fallback {
 
   /** Passes, unless this process knows that the key is blocked. */
   #toOpen(charge: Charge, options: PeekOptions): Verdict {
-    const { limit } = charge.counter.limit;
+    const { capacity: limit } = charge.counter.limit;
     const open: Verdict = { ...OPEN, limit, remaining: limit };
     if (!this.#hasBlocks) return open;
     // Nothing is counted for it, so a cost of nothing is refused for a block only.
@@ -214,7 +214,7 @@ const OPEN = {
 } as const;
 
 function toClosed({ counter }: Charge, retryAfterMs: number): Verdict {
-  const { limit } = counter.limit;
+  const { capacity: limit } = counter.limit;
   const times = { retryAfterMs, resetMs: retryAfterMs, delayMs: 0 };
   return { allowed: false, limit, remaining: 0, ...times, source: "fallback" };
 }
@@ -246,7 +246,7 @@ function toShare(limit: Limit, share: number): Limit {
   } catch {
     // A share of a rate may be too odd a number to be counted exactly. So many at a time, and no more
     // until a whole bucket would be back, is stricter and can always be counted.
-    const units = Math.max(1, Math.floor(limit.limit * share + 1e-9));
+    const units = Math.max(1, Math.floor(limit.capacity * share + 1e-9));
     const windowMs = Math.min(WINDOW_MS_MAX, Math.ceil(limit.recoveryMs));
     return fixedWindow({ limit: units, windowMs });
   }
