@@ -39,8 +39,8 @@ export type StreamLine = NodeChange | Heartbeat | GapLine;
 
 /** The version of these lines. */
 export const FEED_FORMAT = 1;
-/** The longest line: a rule set of the largest size, escaped, with room to spare. */
-export const LINE_LENGTH_MAX = 16 << 20;
+/** The longest line: a rule set of 4 Mi characters, each of which may take six in JSON, with room to spare. */
+export const LINE_LENGTH_MAX = 32 << 20;
 
 /** A value as a line. */
 export function toLine(value: object): string {
@@ -76,10 +76,31 @@ export class LineSplitter {
 /** Reads a line of the stream. */
 export function readStreamLine(line: string): StreamLine {
   const value = parse(line) as Partial<NodeChange & Heartbeat & GapLine>;
-  const isChange = Number.isSafeInteger(value.sequence) && typeof value.kind === "string";
-  if (isChange || typeof value.gap === "string" || typeof value.heartbeat === "object")
-    return value as StreamLine;
+  const isHeartbeat = isSequence(value.heartbeat?.sequence);
+  if (isChange(value) || typeof value.gap === "string" || isHeartbeat) return value as StreamLine;
   throw unreadable(`the line ${show(line)}`);
+}
+
+function isChange({ sequence, kind, entityId, after }: Partial<NodeChange>): boolean {
+  const isNamed = typeof kind === "string" && typeof entityId === "string";
+  return isSequence(sequence) && isNamed && (after === undefined || isRecord(after));
+}
+
+function isEntity({ sequence, kind, id, body }: Partial<NodeEntity>): boolean {
+  const isNamed = typeof kind === "string" && typeof id === "string";
+  return isSequence(sequence) && isNamed && isRecord(body);
+}
+
+function isHeader({ sequence, hash }: Partial<SnapshotHeader>): boolean {
+  return isSequence(sequence) && typeof hash === "string";
+}
+
+function isSequence(value: unknown): boolean {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isRecord(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Puts the lines of a snapshot together again. */
@@ -96,9 +117,12 @@ export class SnapshotReader {
         throw unreadable(
           `a snapshot of format ${show(value.format)}, and this version reads ${FEED_FORMAT}`,
         );
+      if (!isHeader(value)) throw unreadable(`the line ${show(line)}`);
       this.#header = value as SnapshotHeader;
     } else if (value.end !== undefined) this.#isWhole = value.end === this.#entities.length;
-    else this.#entities.push(value as NodeEntity);
+    else if (isEntity(value as Partial<NodeEntity>)) this.#entities.push(value as NodeEntity);
+    // A state is replaced as a whole: what can't be used must not cost the one that is there.
+    else throw unreadable(`the line ${show(line)}`);
   }
 
   /** The snapshot. @throws ServerError `SLUICE_CONTROL_UNAVAILABLE` if it is not whole. */
