@@ -132,7 +132,7 @@ export class AccessTokens {
       const all = (await entities.all(KIND)).map(toToken);
       const token = all.find((each) => each.id === id);
       if (token === undefined)
-        throw new ServerError("SLUICE_NOT_FOUND", `access token ${show(id)}`);
+        throw new ServerError("SLUICE_NOT_FOUND", `there is no access token of the id ${show(id)}`);
       const admins = all.filter((each) => each.role === "admin" && !isExpired(each, this.#now()));
       if (admins.length === 1 && admins[0]?.id === id) {
         const seen = "it is the last admin token; make another one first";

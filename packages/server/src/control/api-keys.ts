@@ -114,7 +114,7 @@ export class ApiKeys {
     const made = this.#make(input);
     const entries = await this.#changes.apply(request, async (entities) => {
       if ((await entities.find("tenant", input.tenant)) === undefined) {
-        throw new ServerError("SLUICE_NOT_FOUND", `tenant ${show(input.tenant)}`);
+        throw new ServerError("SLUICE_NOT_FOUND", `there is no tenant ${show(input.tenant)}`);
       }
       return [toCreate(made)];
     });
@@ -203,7 +203,8 @@ function toCreate({ key: { id, secret: _, lastUsedAtMs: __, ...rest }, hash }: M
 
 async function mustFind(entities: Entities, id: string): Promise<Entity> {
   const entity = await entities.find(KIND, id);
-  if (entity === undefined) throw new ServerError("SLUICE_NOT_FOUND", `API key ${show(id)}`);
+  if (entity === undefined)
+    throw new ServerError("SLUICE_NOT_FOUND", `there is no API key ${show(id)}`);
   return entity;
 }
 

@@ -4,11 +4,14 @@
 
 import { createHash } from "node:crypto";
 import type { Reader, Row, SqlValue } from "./database/database.js";
-import type { EntityBody, EntityKind } from "./entities.js";
+import { ENTITY_KINDS, type EntityBody, type EntityKind } from "./entities.js";
 import { statements } from "./sql/statements.js";
 
 /** What can be done that changes no entity: only the log has it, and nodes pass over it. */
 export type ActKind = "counter";
+
+/** What entries can be about. */
+export const AUDIT_KINDS = [...ENTITY_KINDS, "counter"] as const satisfies readonly AuditKind[];
 
 /** What an entry is about. */
 export type AuditKind = EntityKind | ActKind;

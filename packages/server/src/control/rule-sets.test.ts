@@ -112,10 +112,13 @@ describe.each(all)("rule sets in $name", (databases) => {
       "not a draft",
     );
     await expect(sets.rollback(by(), { to: 1, note: "", expected: 1 })).rejects.toThrow(
-      "never superseded",
+      "rule set 1 is the published one",
+    );
+    await expect(sets.rollback(by(), { to: 9, note: "", expected: 1 })).rejects.toThrow(
+      "there is no rule set 9",
     );
     await expect(sets.publish(by(), { number: 9, note: "", expected: 1 })).rejects.toThrow(
-      "is not there",
+      "there is no rule set 9",
     );
   });
 });

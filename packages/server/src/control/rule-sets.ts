@@ -84,14 +84,14 @@ export class RuleSets {
 
   /** A version; undefined if there is none of that number. */
   async find(number: number): Promise<RuleSetVersion | undefined> {
-    const entity = await this.#entities.find(KIND, toId(number));
+    const entity = await this.#entities.find(KIND, toRuleSetId(number));
     return entity === undefined ? undefined : toVersion(entity);
   }
 
   /** A page of versions, in the order of their numbers. `after`: those with a greater number. */
   async list(page: RuleSetPage = {}): Promise<RuleSetVersion[]> {
     const { status: parent, after = 0, limit } = page;
-    const entities = await this.#entities.list(KIND, { parent, after: toId(after), limit });
+    const entities = await this.#entities.list(KIND, { parent, after: toRuleSetId(after), limit });
     return entities.map(toVersion);
   }
 
@@ -170,9 +170,9 @@ export class RuleSets {
     { to, note, expected }: { to: number; note: string; expected: number },
   ): Promise<RuleSetVersion> {
     const entries = await this.#changes.apply(request, async (entities) => {
-      const earlier = await entities.find(KIND, toId(to));
+      const earlier = await entities.find(KIND, toRuleSetId(to));
       const version = earlier === undefined ? undefined : toVersion(earlier);
-      if (version?.status !== "superseded") throw notFound(`rule set ${to} was never superseded`);
+      if (version?.status !== "superseded") throw notFound(sayNotEarlier(to, version?.status));
       const number = await nextNumber(entities);
       return this.#toPublish(entities, { ...version, number, note, basedOn: expected }, expected);
     });
@@ -196,7 +196,7 @@ export class RuleSets {
       ...toEdit({ ...version, status: "published" }),
     };
     if ((current?.number ?? 0) !== expected) {
-      const there = current && (await entities.find(KIND, toId(current.number)));
+      const there = current && (await entities.find(KIND, toRuleSetId(current.number)));
       throw new ConflictError({ ...publishing, revision: expected }, there);
     }
     await this.#mustBeUsable(entities, version.text);
@@ -213,7 +213,7 @@ export class RuleSets {
 
   async #mustFind(number: number): Promise<RuleSetVersion> {
     const found = await this.find(number);
-    if (found === undefined) throw notFound(`rule set ${number}`);
+    if (found === undefined) throw notFound(`there is no rule set ${number}`);
     return found;
   }
 }
@@ -233,16 +233,22 @@ async function nextNumber(entities: Entities): Promise<number> {
 }
 
 async function mustBeDraft(entities: Entities, number: number): Promise<RuleSetVersion> {
-  const entity = await entities.find(KIND, toId(number));
-  const version = entity === undefined ? undefined : toVersion(entity);
-  if (version?.status === "draft") return version;
-  throw notFound(
-    `rule set ${number} is ${version === undefined ? "not there" : version.status}, not a draft`,
-  );
+  const entity = await entities.find(KIND, toRuleSetId(number));
+  if (entity === undefined) throw notFound(`there is no rule set ${number}`);
+  const version = toVersion(entity);
+  if (version.status === "draft") return version;
+  throw notFound(`rule set ${number} is ${version.status}, not a draft`);
 }
 
-/** Ids sort as their numbers do. */
-function toId(number: number): string {
+/** Why rules can't be rolled back to. */
+function sayNotEarlier(number: number, status: RuleSetStatus | undefined): string {
+  if (status === undefined) return `there is no rule set ${number}`;
+  const how = status === "draft" ? "a draft, which was never published" : "the published one";
+  return `rule set ${number} is ${how}; a rollback goes to an earlier one`;
+}
+
+/** The id of the version of a number. Ids sort as their numbers do. */
+export function toRuleSetId(number: number): string {
   return String(number).padStart(10, "0");
 }
 
@@ -252,7 +258,7 @@ function toEdit(
 ): Pick<Edit, "kind" | "id" | "parent" | "body"> {
   const { number, status, text, note, basedOn } = version;
   const body = { status, text, note, basedOn };
-  return { kind: KIND, id: toId(number), parent: status, body };
+  return { kind: KIND, id: toRuleSetId(number), parent: status, body };
 }
 
 function toVersion({ id, revision, body }: Entity): RuleSetVersion {

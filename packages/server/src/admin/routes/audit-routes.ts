@@ -1,7 +1,8 @@
 // Routes of the audit log: who changed what, and the proof that nothing in it was altered.
 
-import { anyString, object, optional } from "sluice/shapes";
-import type { AuditEntry } from "../../control/audit.js";
+import { anyString, choice, object, optional } from "sluice/shapes";
+import { AUDIT_KINDS, type AuditEntry, type AuditKind } from "../../control/audit.js";
+import { toRuleSetId } from "../../control/rule-sets.js";
 import { json, withoutHash } from "../admin-reply.js";
 import { controlAnswers } from "../control-replies.js";
 import { paging, queryNumber, toPage } from "../paging.js";
@@ -20,13 +21,17 @@ export const auditRoutes: readonly Route[] = [
         queryNumber({ min: 1, max: Number.MAX_SAFE_INTEGER }),
         "`next` of the page before: entries that are older than this one.",
       ),
-      kind: optional(anyString(100), "Only entries about this kind: `rule-set`, `counter`."),
-      id: optional(anyString(20_000), "Only entries about the entity of this id."),
+      kind: optional(choice(AUDIT_KINDS), "Only entries about this kind."),
+      id: optional(
+        anyString(20_000),
+        "Only entries about the entity of this id; with the kind `rule-set`, its number.",
+      ),
       actor: optional(anyString(300), "Only what this caller did."),
     }),
     reply: controlAnswers.audit,
     handle: async (plane, { query: { after, limit, kind, id, actor } }) => {
-      const page = { before: after, kind, entityId: id, actor, limit: limit + 1 };
+      const entityId = toEntityId(kind, id);
+      const page = { before: after, kind, entityId, actor, limit: limit + 1 };
       const entries = (await plane.searchAudit(page)).map(toView);
       return json(toPage(entries, limit, ({ sequence }) => sequence));
     },
@@ -44,10 +49,16 @@ export const auditRoutes: readonly Route[] = [
   }),
 ];
 
+/** Rule sets are known by their number. */
+function toEntityId(kind: AuditKind | undefined, id: string | undefined): string | undefined {
+  return kind === "rule-set" && /^\d{1,10}$/.test(id ?? "") ? toRuleSetId(Number(id)) : id;
+}
+
 /** Hashes of secrets stay in the log. */
-function toView({ before, after, ...entry }: AuditEntry) {
+function toView({ before, after, entityId, ...entry }: AuditEntry) {
   return {
     ...entry,
+    entityId: entry.kind === "rule-set" ? String(Number(entityId)) : entityId,
     before: before && withoutHash(before),
     after: after && withoutHash(after),
   };

@@ -97,7 +97,15 @@ describe.each(all)("the API of the control plane in $name", (databases) => {
       ["PUT /v1/plans/a%2Fb", {}, 400, "the id of a plan must be a name"],
       ["PUT /v1/tenants/acme", { plan: "none" }, 400, "plan must be the name of a plan"],
       ["POST /v1/overrides", { subject: "acme" }, 400, "subject must be a caller"],
-      ["POST /v1/api-keys", { tenant: "none", name: "x" }, 404, "tenant"],
+      [
+        "POST /v1/api-keys",
+        { tenant: "none", name: "x" },
+        404,
+        'not found: there is no tenant "none"',
+      ],
+      ["DELETE /v1/access-tokens/alice", {}, 404, 'there is no access token of the id "alice"'],
+      ["POST /v1/rule-sets/99/rollback", {}, 404, "not found: there is no rule set 99"],
+      ["GET /v1/audit?kind=rule-sets", undefined, 400, "did you mean rule-set?"],
       ["POST /v1/access-tokens", { name: "x", role: "root" }, 400, "role must be one of viewer"],
       ["DELETE /v1/plans/none", {}, 404, 'there is no plan "none"'],
       ["GET /v1/plans?limit=0", undefined, 400, "limit must be a whole number from 1 to 1000"],
@@ -143,6 +151,24 @@ describe.each(all)("the API of the control plane in $name", (databases) => {
     expect(audit.items.map(({ entityId }: { entityId: string }) => entityId)).toEqual(["c", "b"]);
     const older = (await admin.ask(`GET /v1/audit?kind=tenant&after=${audit.next}`)).body;
     expect(older.items.map(({ entityId }: { entityId: string }) => entityId)).toEqual(["a"]);
+  });
+
+  it("finds and shows rule sets in the audit log by their number, with the note as reason", async () => {
+    const text = "version: 1\nrules: []\n";
+    const { number } = (await admin.ask("POST /v1/rule-sets", { body: { text } })).body;
+    const note = "no rules";
+    await admin.ask(`POST /v1/rule-sets/${number}/publish`, { body: { note } });
+    const back = { note: "back", reason: "ticket 8" };
+    await admin.ask(`POST /v1/rule-sets/${number - 1}/rollback`, { body: back });
+    const find = async (id: string) =>
+      (await admin.ask(`GET /v1/audit?kind=rule-set&id=${id}`)).body.items;
+    const entry = { kind: "rule-set", entityId: String(number) };
+    expect(await find(String(number))).toMatchObject([
+      { ...entry, action: "supersede", reason: "ticket 8" },
+      { ...entry, action: "publish", reason: note },
+      { ...entry, action: "draft" },
+    ]);
+    expect(await find(String(number).padStart(10, "0"))).toHaveLength(3);
   });
 
   describe("rule sets", () => {

@@ -9,7 +9,7 @@ import { toChange } from "../change-request.js";
 import { conditionOf } from "../conditions.js";
 import { controlAnswers } from "../control-replies.js";
 import { paging, queryNumber, toPage } from "../paging.js";
-import { controlRoute, type Route, route } from "../route.js";
+import { type AdminRequest, controlRoute, type Route, route } from "../route.js";
 
 /** JSON may need six bytes for a character of the rules. */
 const BODY_BYTES_MAX = 24 << 20;
@@ -128,7 +128,7 @@ const publish = controlRoute({
     const { note = "" } = request.input;
     const { number, basedOn } = await mustFind(ruleSets, request.params.number);
     const { expected = basedOn } = request.input;
-    return versioned(await ruleSets.publish(toChange(request), { number, note, expected }));
+    return versioned(await ruleSets.publish(toPublishing(request), { number, note, expected }));
   },
 });
 
@@ -143,7 +143,7 @@ const rollback = controlRoute({
     const { note = "" } = request.input;
     const expected = request.input.expected ?? (await ruleSets.published())?.number ?? 0;
     const to = toNumber(request.params.number);
-    return versioned(await ruleSets.rollback(toChange(request), { to, note, expected }));
+    return versioned(await ruleSets.rollback(toPublishing(request), { to, note, expected }));
   },
 });
 
@@ -180,10 +180,17 @@ export const ruleSetRoutes: readonly Route[] = [
   diff,
 ];
 
+/** What is new says why, where no reason is given. */
+function toPublishing(request: AdminRequest<unknown, { readonly note: string | undefined }>) {
+  const change = toChange(request);
+  return change.reason === "" ? { ...change, reason: request.input.note ?? "" } : change;
+}
+
 async function mustFind(ruleSets: RuleSets, given: string): Promise<RuleSetVersion> {
   const number = toNumber(given);
   const version = await ruleSets.find(number);
-  if (version === undefined) throw new ServerError("SLUICE_NOT_FOUND", `rule set ${number}`);
+  if (version === undefined)
+    throw new ServerError("SLUICE_NOT_FOUND", `there is no rule set ${number}`);
   return version;
 }
 

@@ -77,11 +77,16 @@ describe.each(all)("the command with a control plane in $name", (databases) => {
       expect((await run(["rules", "push", file, "--publish"])).code).toBe(0);
       expect((await run(["rules", "push", file, "--publish"], "viewer")).code).toBe(0);
       write(9);
-      const viewer = await run(["rules", "push", file, "--publish", "--force"], "viewer");
-      expect([viewer.code, viewer.err]).toEqual([
-        3,
-        expect.stringContaining("needs the role operator"),
-      ]);
+      for (const [flags, role] of [
+        [["--publish"], "admin"],
+        [["--publish", "--force"], "admin"],
+        [[], "operator"],
+      ] as const) {
+        const viewer = await run(["rules", "push", file, ...flags], "viewer");
+        expect(viewer.code).toBe(3);
+        expect(viewer.err).toContain(`needs the role ${role}, and the viewer has the role viewer`);
+        expect(viewer.err).not.toContain("--force");
+      }
     });
 
     it("prints every problem of invalid rules with its line, and uploads nothing", async () => {

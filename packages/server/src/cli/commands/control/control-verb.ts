@@ -62,9 +62,10 @@ export function addVerb<F>(
   options: VerbOptions<F>,
 ): void {
   const command = parent.command(options.usage).description(options.description);
-  for (const [flags, about] of options.required ?? []) command.requiredOption(flags, about);
+  for (const [flags, about] of options.required ?? [])
+    command.requiredOption(flags, `${about} (required)`);
   for (const [flags, about] of options.options ?? []) command.option(flags, about);
-  for (const [flags, about] of options.repeated ?? []) command.option(flags, about, collect, []);
+  for (const [flags, about] of options.repeated ?? []) addRepeated(command, flags, about);
   if (options.isChange === true) command.option("--reason <text>", "why, for the audit log");
   addAdminOptions(command).addHelpText("after", toHelp(options));
   command.action(async (...given: unknown[]) => {
@@ -83,6 +84,12 @@ export function addVerb<F>(
     });
     finish(code ?? EXIT.ok);
   });
+}
+
+/** Its value is a list, an empty one by default, which help need not say. */
+function addRepeated(command: Command, flags: string, about: string): void {
+  const option = command.createOption(flags, about).argParser(collect);
+  command.addOption(option).setOptionValue(option.attributeName(), []);
 }
 
 function collect(value: string, all: readonly string[]): readonly string[] {

@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import type { Command } from "commander";
 import type { ReplyOf } from "../../../admin/reply-schemas.js";
+import { mayActAs } from "../../../control/access-tokens.js";
 import type { AdminClient } from "../../admin-client/admin-client.js";
 import { CommandError, EXIT, type ExitCode, usageError } from "../../exit.js";
 import { nameOf, readText } from "../../files.js";
@@ -160,8 +161,9 @@ async function push(asking: Asking<PushFlags>): Promise<ExitCode> {
     print(published, () => [`${nameOf(file)}: published already, as version ${published.number}`]);
     return EXIT.ok;
   }
+  const name = await mustBeAllowed(client, flags);
   if (published !== undefined && flags.force !== true)
-    await mustBeOurs(client, published, flags.expected);
+    await mustBeOurs(client, published, { name, expected: flags.expected });
   const draft = await makeDraft(client, text, published?.number ?? 0, flags.reason);
   if (flags.publish !== true) {
     const { number } = draft;
@@ -172,6 +174,20 @@ async function push(asking: Asking<PushFlags>): Promise<ExitCode> {
   const version = await publish(client, draft.number, "publish", { ...flags, expected });
   print(version, () => [`${nameOf(file)}: published as version ${version.number}`]);
   return EXIT.ok;
+}
+
+/**
+ * The name of the caller.
+ *
+ * @throws CommandError if its role does not suffice, before anything is made or --force is advised.
+ */
+async function mustBeAllowed(client: AdminClient, flags: PushFlags): Promise<string> {
+  const { name, role } = await client.get("session", "/v1/session");
+  const needed = flags.publish === true ? "admin" : "operator";
+  if (mayActAs(role, needed)) return name;
+  const what = flags.publish === true ? "push --publish" : "push";
+  const seen = `${what} needs the role ${needed}, and ${safe(name)} has the role ${role}`;
+  throw new CommandError(EXIT.unreachable, `${seen}; use a token with that role`);
 }
 
 /** A draft of these rules: the one that an earlier push made of them, if it is still as it was. */
@@ -192,17 +208,15 @@ async function makeDraft(
 async function mustBeOurs(
   client: AdminClient,
   { number, note }: RuleSet,
-  expected: string | undefined,
+  { name, expected }: { readonly name: string; readonly expected: string | undefined },
 ): Promise<void> {
   if (expected !== undefined) {
     if (toNumber("--expected", expected) === number) return;
     throw inTheWay(`version ${number} is published, and the file is based on ${expected}`);
   }
-  const id = String(number).padStart(10, "0");
-  const query = `kind=rule-set&id=${id}&limit=100`;
+  const query = `kind=rule-set&id=${number}&limit=100`;
   const { items } = await client.get("audit", `/v1/audit?${query}`);
   const publishing = items.find(({ action }) => action === "publish");
-  const { name } = await client.get("session", "/v1/session");
   if (publishing === undefined || publishing.actor === name || publishing.actor === SERVICE) return;
   const by = `${safe(publishing.actor)} published version ${number} (${formatTime(publishing.atMs)})`;
   throw inTheWay(note === "" ? by : `${by}: ${safe(note, 120)}`);
