@@ -54,14 +54,19 @@ export function blockedSubjectsOf(state: ControlState): BlockedSubject[] {
     const { subjects, endsAtMs, reason } = as<Block>(body);
     return subjects.map((subject) => ({ subject, endsAtMs, reason }));
   });
-  const suspended = [...state.all("tenant")]
-    .filter(({ body }) => as<Tenant>(body).status === "suspended")
-    .map(({ id }) => ({
-      subject: `tenant:${id}`,
-      endsAtMs: undefined,
-      reason: "the tenant is suspended",
-    }));
+  const suspended = suspendedTenantsOf(state).map((id) => ({
+    subject: `tenant:${id}`,
+    endsAtMs: undefined,
+    reason: "the tenant is suspended",
+  }));
   return [...blocked, ...suspended];
+}
+
+/** The ids of the tenants that are suspended. */
+export function suspendedTenantsOf(state: ControlState): string[] {
+  return [...state.all("tenant")]
+    .filter(({ body }) => as<Tenant>(body).status === "suspended")
+    .map(({ id }) => id);
 }
 
 /** The switches that are not on. */

@@ -10,7 +10,13 @@ import {
 } from "../core/rules-in-force.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Unsubscribe } from "./database/database.js";
-import { blockedSubjectsOf, exceptionsOf, switchesOf, tenantProfileOf } from "./effects.js";
+import {
+  blockedSubjectsOf,
+  exceptionsOf,
+  suspendedTenantsOf,
+  switchesOf,
+  tenantProfileOf,
+} from "./effects.js";
 import { ENTITY_KINDS, type EntityKind } from "./entities.js";
 import { publishedRules } from "./published-rules.js";
 import type { ControlState, OnChanged } from "./state.js";
@@ -37,6 +43,9 @@ export class EnforcedState implements RulesHolder {
   readonly #stop: Unsubscribe;
   /** The published rules, so that they are parsed once and not for every plan or override that changes. */
   #parsed: { readonly text: string; readonly rules: RuleSet } | undefined;
+
+  /** The tenants that were suspended when callers were blocked last. */
+  #suspended = "";
 
   constructor(options: EnforcedStateOptions) {
     this.#options = options;
@@ -69,7 +78,8 @@ export class EnforcedState implements RulesHolder {
   #apply(kinds: ReadonlySet<EntityKind>): void {
     const hasAny = (...some: readonly EntityKind[]) => some.some((kind) => kinds.has(kind));
     if (hasAny("rule-set", "override", "plan")) this.#try(() => this.#replaceRules());
-    if (hasAny("block", "tenant")) this.#try(() => this.#blockCallers());
+    if (hasAny("block") || (hasAny("tenant") && this.#hasOtherSuspended()))
+      this.#try(() => this.#blockCallers());
     if (hasAny("switch")) this.#try(() => this.#setSwitches());
   }
 
@@ -90,8 +100,15 @@ export class EnforcedState implements RulesHolder {
     return this.#parsed.rules;
   }
 
+  /** Most changes of tenants suspend none, and a long list of blocks takes long to make. */
+  #hasOtherSuspended(): boolean {
+    const suspended = suspendedTenantsOf(this.#options.source.state);
+    return suspended.join() !== this.#suspended;
+  }
+
   #blockCallers(): void {
     const { policies, source } = this.#options;
+    this.#suspended = suspendedTenantsOf(source.state).join();
     const blocked = blockedSubjectsOf(source.state);
     const blocks = blocked.length === 0 ? undefined : callerBlocks(blocked);
     for (const policy of policies) policy.blockCallers(blocks);
