@@ -214,7 +214,7 @@ describe.each(all)("a control node with $name", (databases) => {
     expect(await remainingOf(two)).toBe(8);
     await publish(planeOf(one), textOf(5));
     await vi.waitFor(() => {
-      expect(two.core.policy.rules.rules[0]?.limits[0]).toMatchObject({ limit: 5 });
+      expect(two.core.policy.rules.rules[0]?.limits[0]).toMatchObject({ capacity: 5 });
     }, 2_000);
     expect(await remainingOf(two)).toBe(2);
   });
