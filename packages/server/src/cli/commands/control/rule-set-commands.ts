@@ -83,11 +83,12 @@ export function addRuleSetCommands(rules: Command, parts: CommandParts): void {
       ["--publish", "publish them too"],
       ["--note <text>", "what is new, for people"],
       ["--expected <version>", "the published version that the file is based on"],
-      ["--force", "replace what another operator published"],
+      ["--force", "replace what a token of another name published"],
     ],
     about: `Rules that are published already are left as they are, so CI can push on every run. Without --expected, a
-version that another token published is not replaced: pull it and merge, or add --force.
-Exits with 1 if the rules are invalid or another operator's version is in the way.`,
+version that a token of another name published is not replaced: pull it and merge, or add --force. So give CI a token
+of its own: edits by a token of the same name are replaced.
+Exits with 1 if the rules are invalid or such a version is in the way.`,
     examples: ["rules push rules.yaml --publish --note 'fewer logins'", "rules push rules.yaml"],
     run: push,
   });
