@@ -133,6 +133,7 @@ const rules = open({
         limits: required(many(limit)),
         tiers: required(recordOf(anyName, many(limit), ANY_COUNT)),
         onExceed: required(text),
+        rolloutPercent: optional(finiteNumber),
         isOn: required(flag),
       }),
     ),
@@ -177,7 +178,14 @@ export const answers = {
   block: open({ ...target, blocked: required(constant(true)), forMs: required(amount) }),
   unblock: open({ ...target, blocked: required(constant(false)), wasBlocked: required(flag) }),
   refund: open({ ...target, refunded: required(finiteNumber) }),
-  reload: open({ reloaded: required(constant(true)), version: required(text) }),
+  reload: open({
+    reloaded: required(constant(true)),
+    version: required(text),
+    hasUnusedRules: optional(
+      flag,
+      "Whether the configuration has rules that are not used, because those of the control plane are.",
+    ),
+  }),
   rules,
   top,
   ...controlAnswers,

@@ -19,6 +19,8 @@ export interface AdminControl {
   isReady(): Ready;
   /** Reads rules and configuration again. Rejects with what is wrong with them. */
   reload(): Promise<void>;
+  /** Whether the configuration has rules that are not used, because those of a control plane are. Default: no. */
+  hasUnusedRules?(): boolean;
   /** In Prometheus' text format. */
   metrics(): Promise<string>;
   /**

@@ -4,6 +4,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { sluice } from "../../test/cli/fake-terminal.js";
 import {
   ADMIN_TOKEN,
   toControlConfig,
@@ -237,6 +238,30 @@ rules: [{ id: p, limit: { concurrency: { limit: 1, permitMs: 1000 } } }]
     await blind.control?.catchUp();
     expect(blind.core.policy.rules.rules[0]?.id).toBe("a");
   });
+});
+
+it("says at a reload that the rules of the configuration are not used", async () => {
+  const config = toControlService(await all[0].create());
+  const service = await start(config);
+  const warn = vi.spyOn(service.core.telemetry.log, "warn");
+  const reload = () => {
+    const env = { SLUICE_ADMIN: urlOf(service), SLUICE_ADMIN_TOKEN: ADMIN_TOKEN };
+    return sluice(["reload"], { env });
+  };
+  const { code, out, err } = await reload();
+  expect([code, out]).toEqual([0, expect.stringContaining("reloaded: rules of version")]);
+  expect(err).toContain("the rules of the configuration are not used");
+  expect(err).toContain("sluice rules push FILE --publish");
+  expect(warn.mock.calls.flat()).toContainEqual(
+    expect.stringContaining("the rules of the configuration are not used"),
+  );
+});
+
+it("says nothing of rules at a reload without any in the configuration", async () => {
+  const control = toControlConfig(await all[0].create(), { hasRules: false });
+  const service = await start(toControlService("", { control }));
+  const env = { SLUICE_ADMIN: urlOf(service), SLUICE_ADMIN_TOKEN: ADMIN_TOKEN };
+  expect((await sluice(["reload"], { env })).err).toBe("");
 });
 
 describe("a control node without its database", () => {

@@ -138,6 +138,9 @@ export async function openService(
   }
 }
 
+const RULES_UNUSED =
+  "the rules of the configuration are not used: those that the control plane has published stay in force";
+
 class RunningService implements Service {
   readonly core: OwnedCore;
   readonly control: ControlNode | undefined;
@@ -147,14 +150,15 @@ class RunningService implements Service {
   readonly #config: ConfigInForce;
   /** Of this process. */
   #listeners: readonly Listener[] = [];
-  readonly #reloadOnce = oneAtATime(() =>
-    reloadAll({
+  readonly #reloadOnce = oneAtATime(async () => {
+    await reloadAll({
       config: this.#config,
       rules: this.#rules,
       listeners: this.#listeners,
       others: this.#others,
-    }),
-  );
+    });
+    if (this.#hasUnusedRules()) this.core.telemetry.log.warn(RULES_UNUSED);
+  });
   #stopWatching: CancelTimer = () => {};
   readonly #stopSpreading: () => void;
   /** Cuts the delay before a drain short. */
@@ -262,10 +266,15 @@ class RunningService implements Service {
         reasons: [...this.unreadyReasons, ...this.#readiness.remarks],
       }),
       reload: () => this.reload(),
+      hasUnusedRules: () => this.#hasUnusedRules(),
       metrics: () => this.core.telemetry.metrics(),
       ...this.#others?.control,
       ...(this.control && toAdminControl(this.control)),
     };
+  }
+
+  #hasUnusedRules(): boolean {
+    return this.#config.latest.control?.hasRules === true;
   }
 
   /** The rules can be read again, and they may have been all that was wrong with the configuration. */

@@ -110,7 +110,8 @@ async function answerReload({ core, control }: AdminContext): Promise<AdminReply
     core.telemetry.log.warn("reload by an operator failed");
     return problem(error, (status) => (status === 500 ? UNUSABLE : status));
   }
-  return json({ reloaded: true, version: core.policy.version });
+  const hasUnusedRules = control.hasUnusedRules?.() ?? false;
+  return json({ reloaded: true, version: core.policy.version, hasUnusedRules });
 }
 
 /** With a control plane, its switches are changed, and with them every node. */

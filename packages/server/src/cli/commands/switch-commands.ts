@@ -30,9 +30,14 @@ export function addReloadCommand(program: Command, terminal: Terminal, finish: F
       const answer = await toClient(flags, terminal).post("reload", "/v1/reload", {});
       const words = `reloaded: rules of version ${safe(answer.version)}`;
       writeLine(terminal, flags.json ? JSON.stringify(answer) : words);
+      if (answer.hasUnusedRules === true) terminal.writeError(UNUSED_RULES);
       finish(EXIT.ok);
     });
 }
+
+const UNUSED_RULES =
+  "the rules of the configuration are not used: those of the control plane stay in force; " +
+  "to change them: sluice rules push FILE --publish\n";
 
 const RELOAD_HELP = `
 Invalid files change nothing: the problems are printed, and the exit code is 1.

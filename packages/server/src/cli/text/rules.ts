@@ -60,12 +60,20 @@ const FATES: Readonly<Record<CounterFate, string>> = {
  * limits; below it those of each tier.
  */
 export function formatRulesInForce({ version, rules }: ReplyOf<"rules">): string[] {
-  const rows = rules.flatMap(({ id, keyType, match, limits, tiers, onExceed, isOn }) => [
-    [safe(id), isOn ? safe(onExceed) : "off", sayMatch(match), safe(keyType), sayLimits(limits)],
-    ...Object.entries(tiers).map(([tier, own]) => {
-      return [`  tier ${safe(tier)}`, "", "", "", own.length === 0 ? "none" : sayLimits(own)];
-    }),
-  ]);
+  const rows = rules.flatMap(
+    ({ id, keyType, match, limits, tiers, onExceed, isOn, rolloutPercent }) => [
+      [
+        safe(id),
+        isOn ? safe(onExceed) : "off",
+        sayMatch(match),
+        safe(keyType),
+        sayLimits(limits) + sayRollout(rolloutPercent),
+      ],
+      ...Object.entries(tiers).map(([tier, own]) => {
+        return [`  tier ${safe(tier)}`, "", "", "", own.length === 0 ? "none" : sayLimits(own)];
+      }),
+    ],
+  );
   const head = ["rule", "beyond", "requests", "by", "limits"];
   return [...formatTable([head, ...rows]), `version ${safe(version)}`];
 }
@@ -79,6 +87,11 @@ function sayMatch({ paths, methods }: Match): string {
 }
 
 const MATCH_LENGTH_MAX = 120;
+
+/** For a rule that holds for a part of its keys only. */
+function sayRollout(percent: number | undefined): string {
+  return percent === undefined || percent === 100 ? "" : `, for ${percent} % of keys`;
+}
 
 function sayLimits(limits: readonly object[]): string {
   return limits.map(formatLimit).join(" and ");

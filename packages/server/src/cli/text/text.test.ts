@@ -210,4 +210,22 @@ describe("formatRulesInForce", () => {
       "version 5d0f",
     ]);
   });
+
+  it("says for which part of its keys a rule holds", () => {
+    const rule = (id: string, rolloutPercent: number) => ({
+      id,
+      keyType: "user",
+      match: { paths: [], methods: [] },
+      limits: [{ slidingWindowLog: { limit: 7, windowMs: 60_000 } }],
+      tiers: {},
+      onExceed: "reject",
+      isOn: true,
+      rolloutPercent,
+    });
+    const lines = formatRulesInForce({ version: "5d0f", rules: [rule("a", 10), rule("b", 100)] });
+    expect(lines.slice(1, 3)).toEqual([
+      "a     reject  *         user  7/minute (slidingWindowLog), for 10 % of keys",
+      "b     reject  *         user  7/minute (slidingWindowLog)",
+    ]);
+  });
 });
