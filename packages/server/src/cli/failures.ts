@@ -6,6 +6,8 @@ import { ServerError } from "../base/errors.js";
 import type { ListenAddress } from "../base/http/listen.js";
 import type { Config } from "../config/config.js";
 import { ConfigError } from "../config/problems.js";
+import type { Terminal } from "./terminal/terminal.js";
+import { safe } from "./text/colours.js";
 import { formatProblems } from "./text/rules.js";
 
 /** The lines about an error in files; undefined if it is another kind of error. */
@@ -42,12 +44,12 @@ function isSluiceError(error: unknown): boolean {
 /**
  * The line about an address that can't be listened on; undefined if it is another error.
  *
- * @param command - How the service was started: `npm start`, `sluice serve --config sluice.yaml`.
+ * @param started - How the service was started: `npm start`, `sluice serve --config sluice.yaml`, and its environment.
  */
 export function describePortTaken(
   error: unknown,
   config: Config,
-  command: string,
+  { command, env }: { readonly command: string; readonly env: Terminal["env"] },
 ): string | undefined {
   const { code, port, address } = rootOf(error);
   const reason = code === undefined ? undefined : REASONS[code];
@@ -57,7 +59,12 @@ export function describePortTaken(
   const line = `port ${port}${name} ${reason} (${address ?? "any address"})`;
   if (listener === undefined) return line;
   const other = toAddress(address ?? listener.listen?.host ?? "127.0.0.1", port + 1);
-  return `${line}; to use another one: ${listener.variable}=${other} ${command}`;
+  // What was set for other listeners is set again: without it their ports may be in use.
+  const settings = listenersOf(config).flatMap(({ variable }) => {
+    const value = variable === listener.variable ? other : env[variable];
+    return value === undefined ? [] : [`${variable}=${safe(value)}`];
+  });
+  return `${line}; to use another one: ${settings.join(" ")} ${command}`;
 }
 
 const REASONS: Readonly<Record<string, string>> = {

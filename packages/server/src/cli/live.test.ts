@@ -211,19 +211,24 @@ describe("a port that is taken", () => {
   it.each([
     ["SLUICE_GATEWAY_LISTEN", "the gateway"],
     ["SLUICE_ADMIN_LISTEN", "admin and metrics"],
-  ])("is named with %s, which chooses another", async (variable, listener) => {
-    const other = createServer().listen(0, "127.0.0.1");
-    await once(other, "listening");
-    const { port } = other.address() as AddressInfo;
-    const env = { ...anywhere, [variable]: `127.0.0.1:${port}`, npm_lifecycle_event: "start" };
-    const { code, err } = await sluice(["demo"], { env });
-    other.close();
-    expect(code).toBe(1);
-    expect(err).toBe(
-      `sluice: port ${port} for ${listener} is in use (127.0.0.1); ` +
-        `to use another one: ${variable}=127.0.0.1:${port + 1} npm start\n`,
-    );
-  });
+  ])(
+    "is named with %s, which chooses another, and with what was set for others",
+    async (variable, listener) => {
+      const other = createServer().listen(0, "127.0.0.1");
+      await once(other, "listening");
+      const { port } = other.address() as AddressInfo;
+      const env = { ...anywhere, [variable]: `127.0.0.1:${port}`, npm_lifecycle_event: "start" };
+      const { code, err } = await sluice(["demo"], { env });
+      other.close();
+      const next = { ...anywhere, [variable]: `127.0.0.1:${port + 1}` };
+      const settings = Object.entries(next).map((pair) => pair.join("="));
+      expect(code).toBe(1);
+      expect(err).toBe(
+        `sluice: port ${port} for ${listener} is in use (127.0.0.1); ` +
+          `to use another one: ${settings.join(" ")} npm start\n`,
+      );
+    },
+  );
 
   it("is reported by serve with the command that was used", async () => {
     const other = createServer().listen(0, "127.0.0.1");

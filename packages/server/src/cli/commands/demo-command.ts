@@ -68,7 +68,7 @@ function configure({ url }: DemoUpstream, files: DemoFiles, { env }: Terminal): 
 
 function toFailure(error: unknown, config: Config, terminal: Terminal): unknown {
   const line =
-    describePortTaken(error, config, wordsOf(terminal).again) ??
+    describePortTaken(error, config, { command: wordsOf(terminal).again, env: terminal.env }) ??
     describeInvalidFiles(error, config)?.join("\n");
   return line === undefined ? error : new CommandError(EXIT.no, line);
 }

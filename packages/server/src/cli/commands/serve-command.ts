@@ -112,7 +112,10 @@ async function serveFile(file: string, terminal: Terminal): Promise<ExitCode> {
     });
     return code === 0 ? EXIT.ok : EXIT.no;
   } catch (error) {
-    const taken = describePortTaken(error, config, `sluice serve --config ${file}`);
+    const taken = describePortTaken(error, config, {
+      command: `sluice serve --config ${file}`,
+      env: terminal.env,
+    });
     if (taken !== undefined) throw new CommandError(EXIT.no, taken);
     throw toFailure(error, config, terminal);
   }
