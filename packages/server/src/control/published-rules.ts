@@ -1,4 +1,4 @@
-// The rules that a state has in force: those of the version that is published.
+// Finds the published rules in a state. They are put in force by enforced-state.ts.
 
 import type { WrittenRules } from "../core/rules-in-force.js";
 import type { ControlState } from "./state.js";

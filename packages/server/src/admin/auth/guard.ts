@@ -1,7 +1,7 @@
-// Who may ask the admin port: callers that send `admin.token`, an access token of the control plane, or the cookie of a
-// session. As long as there is no token at all, programs on this machine may: without a control plane, and with one whose
-// first token was not made yet, as in the demo. Web pages of other origins never
-// may, whatever they send.
+// Who asks the admin port: callers that send `admin.token`, an access token of the control plane, or the cookie of a
+// session. As long as there is no token at all, programs on this machine are admins: without a control plane, and with
+// one whose first token was not made yet, as in the demo. Web pages of other origins are never let in, whatever they send.
+// What a caller may do is decided by its role, in router.ts.
 
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { ServerError, show } from "../../base/errors.js";
