@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import type { ReplyOf } from "../../../admin/reply-schemas.js";
 import { safe } from "../../text/colours.js";
 import {
+  addRemoval,
   addVerb,
   type CommandParts,
   encode,
@@ -85,17 +86,12 @@ export function addApiKeyCommands(program: Command, parts: CommandParts): void {
       print(key, () => toSecretLines(key));
     },
   });
-  addVerb(keys, parts, {
+  addRemoval(keys, parts, {
     usage: "revoke <key>",
     description: "end a key: every node refuses it within 2 seconds",
-    isChange: true,
     examples: ["keys revoke 7Hq2mZpVw9Tb --reason leaked"],
-    run: async ({ client, args: [id], flags, print }) => {
-      const path = `/v1/api-keys/${encode(id)}`;
-      const body = given({ reason: flags.reason });
-      const answer = await client.send("removed", { method: "DELETE", path, body });
-      print(answer, () => [`${safe(id)}: revoked`]);
-    },
+    path: "/v1/api-keys",
+    done: "revoked",
   });
 }
 

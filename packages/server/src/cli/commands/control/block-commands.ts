@@ -4,9 +4,9 @@ import type { Command } from "commander";
 import { safe } from "../../text/colours.js";
 import { count } from "../../text/rules.js";
 import {
+  addRemoval,
   addVerb,
   type CommandParts,
-  encode,
   formatTime,
   given,
   LIST_OPTIONS,
@@ -66,17 +66,12 @@ export function addBlockCommands(program: Command, parts: CommandParts): void {
       print(block, () => [`${safe(block.id)}: ${saySubjects(block)} blocked ${until}`]);
     },
   });
-  addVerb(blocks, parts, {
+  addRemoval(blocks, parts, {
     usage: "remove <block>",
     description: "end a block",
-    isChange: true,
     examples: ["blocks remove 7Hq2mZpVw9Tb"],
-    run: async ({ client, args: [id], flags, print }) => {
-      const path = `/v1/blocks/${encode(id)}`;
-      const body = given({ reason: flags.reason });
-      const answer = await client.send("removed", { method: "DELETE", path, body });
-      print(answer, () => [`${safe(id)}: removed`]);
-    },
+    path: "/v1/blocks",
+    done: "removed",
   });
 }
 

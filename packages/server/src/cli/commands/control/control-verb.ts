@@ -86,6 +86,33 @@ export function addVerb<F>(
   });
 }
 
+/** How something is removed. */
+export interface RemovalOptions
+  extends Pick<VerbOptions<ControlFlags>, "usage" | "description" | "examples"> {
+  /** Where entities of that kind are: `/v1/plans`. */
+  readonly path: string;
+  /** What is printed of it: `removed`. */
+  readonly done: string;
+}
+
+/** Adds a verb that removes what its argument names. */
+export function addRemoval(
+  parent: Command,
+  parts: CommandParts,
+  { path: at, done, ...verb }: RemovalOptions,
+): void {
+  addVerb<ControlFlags>(parent, parts, {
+    ...verb,
+    isChange: true,
+    run: async ({ client, args: [id], flags, print }) => {
+      const path = `${at}/${encode(id)}`;
+      const body = given({ reason: flags.reason });
+      const answer = await client.send("removed", { method: "DELETE", path, body });
+      print(answer, () => [`${safe(id)}: ${done}`]);
+    },
+  });
+}
+
 /** Its value is a list, an empty one by default, which help need not say. */
 function addRepeated(command: Command, flags: string, about: string): void {
   const option = command.createOption(flags, about).argParser(collect);

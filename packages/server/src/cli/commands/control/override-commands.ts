@@ -3,9 +3,9 @@
 import type { Command } from "commander";
 import { safe } from "../../text/colours.js";
 import {
+  addRemoval,
   addVerb,
   type CommandParts,
-  encode,
   formatTime,
   given,
   LIST_OPTIONS,
@@ -76,17 +76,12 @@ export function addOverrideCommands(program: Command, parts: CommandParts): void
       print(override, () => [`${safe(override.id)}: ${toRow(override).slice(1).join("  ")}`]);
     },
   });
-  addVerb(overrides, parts, {
+  addRemoval(overrides, parts, {
     usage: "remove <override>",
     description: "end an override",
-    isChange: true,
     examples: ["overrides remove 7Hq2mZpVw9Tb"],
-    run: async ({ client, args: [id], flags, print }) => {
-      const path = `/v1/overrides/${encode(id)}`;
-      const body = given({ reason: flags.reason });
-      const answer = await client.send("removed", { method: "DELETE", path, body });
-      print(answer, () => [`${safe(id)}: removed`]);
-    },
+    path: "/v1/overrides",
+    done: "removed",
   });
 }
 

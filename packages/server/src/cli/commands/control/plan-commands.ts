@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { safe } from "../../text/colours.js";
 import { formatTable } from "../../text/table.js";
 import {
+  addRemoval,
   addVerb,
   type CommandParts,
   edit,
@@ -77,17 +78,12 @@ export function addPlanCommands(program: Command, parts: CommandParts): void {
       print(plan, () => toLines(plan));
     },
   });
-  addVerb(plans, parts, {
+  addRemoval(plans, parts, {
     usage: "remove <plan>",
     description: "remove a plan that no tenant is on",
-    isChange: true,
     examples: ["plans remove pro"],
-    run: async ({ client, args: [id], flags, print }) => {
-      const path = `/v1/plans/${encode(id)}`;
-      const body = given({ reason: flags.reason });
-      const answer = await client.send("removed", { method: "DELETE", path, body });
-      print(answer, () => [`${safe(id)}: removed`]);
-    },
+    path: "/v1/plans",
+    done: "removed",
   });
 }
 

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { safe } from "../../text/colours.js";
 import { formatTable } from "../../text/table.js";
 import {
+  addRemoval,
   addVerb,
   type CommandParts,
   edit,
@@ -92,17 +93,12 @@ export function addTenantCommands(program: Command, parts: CommandParts): void {
       print(tenant, () => toLines(tenant));
     },
   });
-  addVerb(tenants, parts, {
+  addRemoval(tenants, parts, {
     usage: "remove <tenant>",
     description: "remove a tenant that has no API keys",
-    isChange: true,
     examples: ["tenants remove acme"],
-    run: async ({ client, args: [id], flags, print }) => {
-      const path = `/v1/tenants/${encode(id)}`;
-      const body = given({ reason: flags.reason });
-      const answer = await client.send("removed", { method: "DELETE", path, body });
-      print(answer, () => [`${safe(id)}: removed`]);
-    },
+    path: "/v1/tenants",
+    done: "removed",
   });
 }
 

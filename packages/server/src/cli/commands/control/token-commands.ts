@@ -5,9 +5,9 @@ import type { ReplyOf } from "../../../admin/reply-schemas.js";
 import { safe } from "../../text/colours.js";
 import { toSecretLines } from "./api-key-commands.js";
 import {
+  addRemoval,
   addVerb,
   type CommandParts,
-  encode,
   formatTime,
   given,
   printPage,
@@ -52,16 +52,11 @@ export function addTokenCommands(program: Command, parts: CommandParts): void {
       print(token, () => toSecretLines(token));
     },
   });
-  addVerb(tokens, parts, {
+  addRemoval(tokens, parts, {
     usage: "revoke <token>",
     description: "end a token and its sessions; never the last one of an admin",
-    isChange: true,
     examples: ["tokens revoke 7Hq2mZpVw9Tb"],
-    run: async ({ client, args: [id], flags, print }) => {
-      const path = `/v1/access-tokens/${encode(id)}`;
-      const body = given({ reason: flags.reason });
-      const answer = await client.send("removed", { method: "DELETE", path, body });
-      print(answer, () => [`${safe(id)}: revoked`]);
-    },
+    path: "/v1/access-tokens",
+    done: "revoked",
   });
 }
