@@ -27,7 +27,7 @@ class Counted {
   }
 
   roll(): void {
-    this.sketch.roll();
+    this.sketch.roll(1);
     for (const [key, count] of this.exact) this.exact.set(key, count / 2);
     this.hits /= 2;
   }
@@ -62,7 +62,7 @@ describe("the space-saving sketch", () => {
     for (let n = 0; n < 1_000_000; n++) {
       const isBusy = n % 50 === 0;
       counted.sketch.hit(counted.group, isBusy ? "busy" : `key ${random.between(0, 2 ** 40)}`);
-      if (n % 100_000 === 0) counted.sketch.roll();
+      if (n % 100_000 === 0) counted.sketch.roll(1);
     }
     expect(counted.group.watched.size).toBe(100);
     expect([...counted.sketch]).toHaveLength(100);

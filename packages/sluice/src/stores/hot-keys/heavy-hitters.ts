@@ -1,45 +1,30 @@
-// Which keys are asked for most, in bounded memory: the space-saving sketch. It watches a fixed number
-// of keys; a newcomer takes the place of the one with the smallest count and goes on from there, so
-// that every key with more than its share of the traffic is watched. Counts are halved every so
-// often, so that the past is forgotten.
+// The keys that are asked for most, of all counters together. Which ones they are is found by the space-saving sketch;
+// each counter looks its own up in a map.
+
+import { SpaceSavingSketch, type WatchedCount } from "../../base/space-saving.js";
 
 /** Watched keys that belong together: those of one counter. */
 export type Watched<Group> = Map<string, Heavy<Group>>;
 
 /** A key that is watched. */
-export interface Heavy<Group> {
+export interface Heavy<Group> extends WatchedCount {
   readonly group: Group;
   readonly key: string;
-  /** At least as often as it was asked for, by what the halvings have left of it. */
-  count: number;
-  /** How much of the count may be that of keys that had the place before. */
-  error: number;
-  /** How often it was asked for in this period, and in the last one. */
-  hits: number;
-  hitsBefore: number;
   /** Whether it was found to be hot; the sketch does not care. */
   isHot: boolean;
 }
 
-interface Place<Group> {
-  heavy: Heavy<Group>;
-  /** The count when the heap was last put in order: never more than the count itself. */
-  rank: number;
-}
-
 /** The heaviest keys of all groups. Each group keeps its part of them in a map of its own. */
 export class HeavyHitters<Group extends { readonly watched: Watched<Group> }> {
-  readonly #keysMax: number;
+  readonly #sketch: SpaceSavingSketch<Heavy<Group>>;
   readonly #onEvicted: (heavy: Heavy<Group>) => void;
-  /** A heap, the lowest rank first. Ranks lag behind counts, so that a hit costs an addition. */
-  readonly #places: Place<Group>[] = [];
 
   constructor(keysMax: number, onEvicted: (heavy: Heavy<Group>) => void) {
-    this.#keysMax = keysMax;
+    this.#sketch = new SpaceSavingSketch(keysMax);
     this.#onEvicted = onEvicted;
   }
 
-  /** Counts an ask for a key, which is watched from now on. */
+  /** Counts a request for a key, which is watched from now on. */
   hit(group: Group, key: string): Heavy<Group> {
     const heavy = group.watched.get(key) ?? this.#watch(group, key);
     heavy.count++;
@@ -47,72 +32,27 @@ export class HeavyHitters<Group extends { readonly watched: Watched<Group> }> {
     return heavy;
   }
 
-  /** Begins a new period: counts are halved, and hits begin at none. */
-  roll(): void {
-    for (const place of this.#places) {
-      const { heavy } = place;
-      heavy.count /= 2;
-      heavy.error /= 2;
-      place.rank /= 2;
-      heavy.hitsBefore = heavy.hits;
-      heavy.hits = 0;
-    }
+  /** Begins another period, or skips ahead by `periods`: counts are halved for each, and hits start at 0. */
+  roll(periods: number): void {
+    this.#sketch.roll(periods);
   }
 
-  /** Every key that is watched, in no order. */
-  *[Symbol.iterator](): Generator<Heavy<Group>> {
-    for (const { heavy } of this.#places) yield heavy;
+  /** Every key that is watched, in no particular order. */
+  [Symbol.iterator](): Iterator<Heavy<Group>> {
+    return this.#sketch[Symbol.iterator]();
   }
 
   #watch(group: Group, key: string): Heavy<Group> {
-    const evicted = this.#places.length < this.#keysMax ? undefined : this.#lightest();
-    const error = evicted?.count ?? 0;
-    const heavy = { group, key, count: error, error, hits: 0, hitsBefore: 0, isHot: false };
+    const heavy = { key, count: 0, error: 0, rank: 0, hits: 0, hitsBefore: 0, group, isHot: false };
     group.watched.set(key, heavy);
-    if (evicted === undefined) {
-      this.#places.push({ heavy, rank: 0 });
-      this.#rise(this.#places.length - 1);
-    } else {
-      this.#places[0] = { heavy, rank: error };
-      evicted.group.watched.delete(evicted.key);
-      this.#onEvicted(evicted);
-    }
+    if (this.#sketch.isFull) this.#evictFor(heavy);
+    else this.#sketch.add(heavy);
     return heavy;
   }
 
-  /** The key with the smallest count, which is then on top of the heap. */
-  #lightest(): Heavy<Group> {
-    const places = this.#places;
-    // Ranks are brought up to date from the top until the top one is: no other is lower then. Each
-    // of them takes at most one turn, and needs a hit to take another.
-    while (places[0].rank < places[0].heavy.count) {
-      places[0].rank = places[0].heavy.count;
-      this.#sink(0);
-    }
-    return places[0].heavy;
-  }
-
-  #rise(from: number): void {
-    const places = this.#places;
-    for (let at = from; at > 0; ) {
-      const parent = (at - 1) >> 1;
-      if (places[parent].rank <= places[at].rank) return;
-      [places[parent], places[at]] = [places[at], places[parent]];
-      at = parent;
-    }
-  }
-
-  #sink(from: number): void {
-    const places = this.#places;
-    for (let at = from; ; ) {
-      const left = 2 * at + 1;
-      const right = left + 1;
-      let least = at;
-      if (left < places.length && places[left].rank < places[least].rank) least = left;
-      if (right < places.length && places[right].rank < places[least].rank) least = right;
-      if (least === at) return;
-      [places[least], places[at]] = [places[at], places[least]];
-      at = least;
-    }
+  #evictFor(heavy: Heavy<Group>): void {
+    const evicted = this.#sketch.replaceLightest(heavy);
+    evicted.group.watched.delete(evicted.key);
+    this.#onEvicted(evicted);
   }
 }

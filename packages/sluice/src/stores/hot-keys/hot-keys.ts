@@ -242,8 +242,7 @@ export class HotKeysStore extends ForwardingStore {
     // After a pause the last period is one in which nothing was asked for.
     const isPause = atMs >= this.#rollsAtMs + PERIOD_MS;
     this.#rollsAtMs = atMs + PERIOD_MS;
-    this.#hitters.roll();
-    if (isPause) this.#hitters.roll();
+    this.#hitters.roll(isPause ? 2 : 1);
     for (const heavy of this.#hitters) {
       if (heavy.hitsBefore < this.#hotPerSecond * COOL_SHARE) this.#cool(heavy);
     }
