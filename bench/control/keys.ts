@@ -76,7 +76,7 @@ interface NodeState {
 }
 
 async function loadControl(): Promise<ControlModules> {
-  const names = ["state.js", "keys/control-key-resolver.js", "secret-format.js"];
+  const names = ["state/state.js", "keys/control-key-resolver.js", "credentials/secret-format.js"];
   const dist = new URL("../../../packages/server/dist/control/", import.meta.url);
   const modules = await Promise.all(names.map((name) => import(new URL(name, dist).href)));
   return Object.assign({}, ...modules);

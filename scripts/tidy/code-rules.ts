@@ -91,7 +91,7 @@ export function takesTimeFromClock(path: string, text: string): Complaint[] {
 const chanceFiles = [
   "packages/test-servers/src/free-port.ts",
   "packages/server/src/admin/auth/random.ts",
-  "packages/server/src/control/secret-format.ts",
+  "packages/server/src/control/credentials/secret-format.ts",
   "packages/server/src/decision/random-id.ts",
   "packages/server/src/telemetry/random.ts",
   "src/http/identity/secrets.ts",

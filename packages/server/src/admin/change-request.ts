@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { ServerError } from "../base/errors.js";
-import type { ChangeRequest } from "../control/changes.js";
+import type { ChangeRequest } from "../control/changes/changes.js";
 import { randomSecret } from "./auth/random.js";
 import type { AdminRequest } from "./route.js";
 

@@ -3,7 +3,7 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import { ServerError, show } from "../base/errors.js";
-import { ConflictError } from "../control/changes.js";
+import { ConflictError } from "../control/changes/changes.js";
 import { PreconditionError } from "./admin-reply.js";
 
 /** What a request says of the revision that it replaces. */

@@ -12,14 +12,12 @@ import {
   recordOf,
   required,
 } from "sluice/shapes";
-import { ROLES } from "../control/access-tokens.js";
-import {
-  blockShape,
-  overrideShape,
-  planShape,
-  switchShape,
-  tenantShape,
-} from "../control/kinds.js";
+import { ROLES } from "../control/credentials/access-tokens.js";
+import { blockShape } from "../control/entities/blocks.js";
+import { overrideShape } from "../control/entities/overrides.js";
+import { planShape } from "../control/entities/plans.js";
+import { switchShape } from "../control/entities/switches.js";
+import { tenantShape } from "../control/entities/tenants.js";
 import { ANY_COUNT, many, open, pageOf, text } from "./reply-shapes.js";
 
 const identified = {

@@ -5,8 +5,8 @@ import {
   type TestCaller,
 } from "../../test/control/admin-fixture.js";
 import { testDatabases } from "../../test/control/databases.js";
-import { ROLES, type Role } from "../control/access-tokens.js";
-import { DatabaseFeed } from "../control/database-feed.js";
+import { ROLES, type Role } from "../control/credentials/access-tokens.js";
+import { DatabaseFeed } from "../control/feed/database-feed.js";
 import type { Route } from "./route.js";
 import { ROUTES } from "./routes.js";
 

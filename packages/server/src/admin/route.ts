@@ -4,8 +4,8 @@
 import type { IncomingMessage } from "node:http";
 import type { MaybePromise } from "sluice";
 import { object, type Shape } from "sluice/shapes";
-import type { Role } from "../control/access-tokens.js";
 import type { ControlPlane } from "../control/control-plane.js";
+import type { Role } from "../control/credentials/access-tokens.js";
 import type { Core } from "../core/core.js";
 import type { AdminReply, StreamedReply } from "./admin-reply.js";
 import type { Caller } from "./auth/caller.js";

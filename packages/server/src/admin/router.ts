@@ -4,8 +4,8 @@
 import type { IncomingMessage } from "node:http";
 import { RulesError } from "sluice/rules";
 import { ServerError, show } from "../base/errors.js";
-import { mayActAs } from "../control/access-tokens.js";
-import { ConflictError } from "../control/changes.js";
+import { ConflictError } from "../control/changes/changes.js";
+import { mayActAs } from "../control/credentials/access-tokens.js";
 import {
   type AdminReply,
   conflict,

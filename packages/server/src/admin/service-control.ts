@@ -4,7 +4,7 @@
 import type { ControlPlane } from "../control/control-plane.js";
 import type { FeedServer } from "../control/feed/feed-server.js";
 import type { NodeStatus } from "../control/nodes.js";
-import type { ControlState } from "../control/state.js";
+import type { ControlState } from "../control/state/state.js";
 import type { TopOptions, TopReport } from "../telemetry/top/top-report.js";
 
 /** Whether the service takes requests, and what is wrong. */

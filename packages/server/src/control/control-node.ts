@@ -9,16 +9,17 @@ import type { ControlFigures } from "../telemetry/telemetry.js";
 import { ControlPlane } from "./control-plane.js";
 import type { Database, Unsubscribe } from "./database/database.js";
 import { openDatabase } from "./database/open-database.js";
-import { DatabaseFeed, type ResolvingFeed } from "./database-feed.js";
+import type { CheckRules } from "./entities/rule-sets.js";
 import { ChangeHub } from "./feed/change-hub.js";
+import { DatabaseFeed } from "./feed/database-feed.js";
+import type { ResolvingFeed } from "./feed/feed.js";
 import { FeedServer } from "./feed/feed-server.js";
 import { HttpFeed } from "./feed/http-feed.js";
 import { type FirstStartOptions, prepareDatabase } from "./first-start.js";
-import { Follower } from "./follower.js";
 import type { LastUses } from "./keys/key-uses.js";
 import { ControlNodes, type NodeStatus } from "./nodes.js";
-import type { CheckRules } from "./rule-sets.js";
-import type { ControlState, OnChanged } from "./state.js";
+import { Follower } from "./state/follower.js";
+import type { ControlState, OnChanged } from "./state/state.js";
 
 /** How long until a database that was away at the start is tried again. */
 const PREPARE_AGAIN_MS = 2_000;

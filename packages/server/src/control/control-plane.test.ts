@@ -1,7 +1,7 @@
 import { callerBlocks } from "sluice/rules";
 import { afterAll, describe, expect, it } from "vitest";
 import { testDatabases } from "../../test/control/databases.js";
-import { ConflictError } from "./changes.js";
+import { ConflictError } from "./changes/changes.js";
 import { ControlPlane } from "./control-plane.js";
 import { statements } from "./sql/statements.js";
 

@@ -2,22 +2,26 @@
 // committed and this node enforces it.
 
 import { wallMs } from "../base/clock.js";
-import { AccessTokens } from "./access-tokens.js";
-import { ApiKeys } from "./api-keys.js";
 import {
   type AuditEntry,
   type AuditPage,
   type AuditReport,
   searchAudit,
   verifyAudit,
-} from "./audit.js";
-import { type Act, type ChangeRequest, Changes } from "./changes.js";
-import { Collection } from "./collection.js";
+} from "./changes/audit.js";
+import { type Act, type ChangeRequest, Changes } from "./changes/changes.js";
+import { AccessTokens } from "./credentials/access-tokens.js";
+import { ApiKeys } from "./credentials/api-keys.js";
+import { type FillRandom, fillFromSystem } from "./credentials/secret-format.js";
 import type { Database } from "./database/database.js";
-import { readExceptions } from "./effects.js";
-import * as kinds from "./kinds.js";
-import { type CheckRules, RuleSets } from "./rule-sets.js";
-import { type FillRandom, fillFromSystem } from "./secret-format.js";
+import { type Block, blocks } from "./entities/blocks.js";
+import { Collection } from "./entities/collection.js";
+import { type Override, overrides } from "./entities/overrides.js";
+import { type Plan, plans } from "./entities/plans.js";
+import { type CheckRules, RuleSets } from "./entities/rule-sets.js";
+import { type Switch, switches } from "./entities/switches.js";
+import { type Tenant, tenants } from "./entities/tenants.js";
+import { readExceptions } from "./state/policy-inputs.js";
 
 /** What a control plane is made of. */
 export interface ControlPlaneOptions {
@@ -35,12 +39,12 @@ export interface ControlPlaneOptions {
 /** Reads and changes everything that the control plane keeps. */
 export class ControlPlane {
   readonly ruleSets: RuleSets;
-  readonly plans: Collection<kinds.Plan>;
-  readonly tenants: Collection<kinds.Tenant>;
+  readonly plans: Collection<Plan>;
+  readonly tenants: Collection<Tenant>;
   readonly apiKeys: ApiKeys;
-  readonly overrides: Collection<kinds.Override>;
-  readonly blocks: Collection<kinds.Block>;
-  readonly switches: Collection<kinds.Switch>;
+  readonly overrides: Collection<Override>;
+  readonly blocks: Collection<Block>;
+  readonly switches: Collection<Switch>;
   readonly accessTokens: AccessTokens;
   readonly #database: Database;
   readonly #changes: Changes;
@@ -52,12 +56,12 @@ export class ControlPlane {
     this.#database = database;
     this.#changes = changes;
     this.ruleSets = new RuleSets(database, changes, { check: checkRules, readExceptions });
-    this.plans = new Collection(kinds.plans, parts);
-    this.tenants = new Collection(kinds.tenants, parts);
+    this.plans = new Collection(plans, parts);
+    this.tenants = new Collection(tenants, parts);
     this.apiKeys = new ApiKeys(database, changes, { fillRandom, now });
-    this.overrides = new Collection(kinds.overrides, parts);
-    this.blocks = new Collection(kinds.blocks, parts);
-    this.switches = new Collection(kinds.switches, parts);
+    this.overrides = new Collection(overrides, parts);
+    this.blocks = new Collection(blocks, parts);
+    this.switches = new Collection(switches, parts);
     this.accessTokens = new AccessTokens(database, changes, { fillRandom, now });
   }
 

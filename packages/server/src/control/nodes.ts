@@ -6,7 +6,7 @@ import { readVersion } from "../base/version.js";
 import type { Database, Row } from "./database/database.js";
 import type { FollowerStatus, FollowerStreams } from "./feed/follower-streams.js";
 import { statements } from "./sql/statements.js";
-import type { ControlState } from "./state.js";
+import type { ControlState } from "./state/state.js";
 
 /** A node. */
 export interface NodeStatus {

@@ -5,9 +5,9 @@ import type { AdminControl } from "../admin/service-control.js";
 import { type CancelTimer, pause } from "../base/clock.js";
 import type { Config } from "../config/config.js";
 import { type ControlNode, openControlNode } from "../control/control-node.js";
-import { EnforcedState } from "../control/enforced-state.js";
 import { openKeyResolver } from "../control/keys/open-key-resolver.js";
-import { publishedRules } from "../control/published-rules.js";
+import { EnforcedState } from "../control/state/enforced-state.js";
+import { publishedRules } from "../control/state/policy-inputs.js";
 import type { Core, Listener } from "../core/core.js";
 import {
   type CoreOptions,

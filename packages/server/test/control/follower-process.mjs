@@ -4,7 +4,7 @@
 import { memoryStore } from "sluice";
 import { createPolicy } from "sluice/rules";
 import { openControlNode } from "../../dist/control/control-node.js";
-import { EnforcedState } from "../../dist/control/enforced-state.js";
+import { EnforcedState } from "../../dist/control/state/enforced-state.js";
 import { silentTelemetry } from "../../dist/telemetry/silent-telemetry.js";
 
 const [url, token, snapshotFile, node] = process.argv.slice(2);

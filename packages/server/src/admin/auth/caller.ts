@@ -2,7 +2,7 @@
 
 import type { IncomingMessage } from "node:http";
 import type { TrustedProxies } from "../../base/http/trusted-proxies.js";
-import type { Role } from "../../control/access-tokens.js";
+import type { Role } from "../../control/credentials/access-tokens.js";
 
 /** Who asks. */
 export interface Caller {

@@ -6,8 +6,8 @@ import {
   type AccessToken,
   checkAccessToken,
   findAccessToken,
-} from "../../control/access-tokens.js";
-import type { ControlState } from "../../control/state.js";
+} from "../../control/credentials/access-tokens.js";
+import type { ControlState } from "../../control/state/state.js";
 
 /** Checks access tokens. */
 export interface KnownTokens {

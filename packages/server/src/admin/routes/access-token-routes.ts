@@ -1,7 +1,7 @@
 // Routes of access tokens: who may use this API, and in which role.
 
 import { anyString, choice, object, optional, required } from "sluice/shapes";
-import { ROLES } from "../../control/access-tokens.js";
+import { ROLES } from "../../control/credentials/access-tokens.js";
 import { json } from "../admin-reply.js";
 import { toChange } from "../change-request.js";
 import { controlAnswers } from "../control-replies.js";

@@ -1,8 +1,8 @@
 // Routes of the audit log: who changed what, and the proof that nothing in it was altered.
 
 import { anyString, choice, object, optional } from "sluice/shapes";
-import { AUDIT_KINDS, type AuditEntry, type AuditKind } from "../../control/audit.js";
-import { toRuleSetId } from "../../control/rule-sets.js";
+import { AUDIT_KINDS, type AuditEntry, type AuditKind } from "../../control/changes/audit.js";
+import { toRuleSetId } from "../../control/entities/rule-sets.js";
 import { json, withoutHash } from "../admin-reply.js";
 import { controlAnswers } from "../control-replies.js";
 import { paging, queryNumber, toPage } from "../paging.js";

@@ -1,6 +1,6 @@
 // Routes of blocks: callers and addresses that every node refuses.
 
-import { blockShape } from "../../control/kinds.js";
+import { blockShape } from "../../control/entities/blocks.js";
 import { controlAnswers } from "../control-replies.js";
 import { collectionRoutes } from "./collection-routes.js";
 

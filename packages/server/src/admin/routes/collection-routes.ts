@@ -9,10 +9,10 @@ import {
   optional,
   type Shape,
 } from "sluice/shapes";
-import type { Role } from "../../control/access-tokens.js";
-import type { Collection, Item } from "../../control/collection.js";
 import type { ControlPlane } from "../../control/control-plane.js";
-import type { EntityBody } from "../../control/entities.js";
+import type { Role } from "../../control/credentials/access-tokens.js";
+import type { Collection, Item } from "../../control/entities/collection.js";
+import type { EntityBody } from "../../control/entities/entities.js";
 import { json, toETag, versioned } from "../admin-reply.js";
 import { toChange } from "../change-request.js";
 import { conditionOf, removedRevision, underCondition } from "../conditions.js";

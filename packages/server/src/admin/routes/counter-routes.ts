@@ -2,7 +2,7 @@
 
 import type { Shape } from "sluice/shapes";
 import { ServerError } from "../../base/errors.js";
-import type { ChangeRequest } from "../../control/changes.js";
+import type { ChangeRequest } from "../../control/changes/changes.js";
 import type { Core } from "../../core/core.js";
 import { json } from "../admin-reply.js";
 import { randomSecret } from "../auth/random.js";

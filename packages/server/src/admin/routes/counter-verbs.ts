@@ -2,9 +2,9 @@
 
 import type { Facts, Policy, PolicyDecision } from "sluice/rules";
 import { ServerError, show } from "../../base/errors.js";
-import type { ChangeRequest } from "../../control/changes.js";
-import type { Collection } from "../../control/collection.js";
-import { ALL_RULES, type Switch } from "../../control/kinds.js";
+import type { ChangeRequest } from "../../control/changes/changes.js";
+import type { Collection } from "../../control/entities/collection.js";
+import { ALL_RULES, type Switch } from "../../control/entities/switches.js";
 import type { Core } from "../../core/core.js";
 import type { AdminControl } from "../service-control.js";
 import { mustHaveHashes, toFacts } from "./api-key-facts.js";

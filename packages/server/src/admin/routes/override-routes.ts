@@ -1,6 +1,6 @@
 // Routes of overrides: other limits for one caller under one rule.
 
-import { overrideShape } from "../../control/kinds.js";
+import { overrideShape } from "../../control/entities/overrides.js";
 import { controlAnswers } from "../control-replies.js";
 import { collectionRoutes } from "./collection-routes.js";
 

@@ -3,7 +3,7 @@
 import { parseRules, RulesError } from "sluice/rules";
 import { anyString, choice, object, optional, required, wholeNumber } from "sluice/shapes";
 import { ServerError, show } from "../../base/errors.js";
-import type { RuleSets, RuleSetVersion } from "../../control/rule-sets.js";
+import type { RuleSets, RuleSetVersion } from "../../control/entities/rule-sets.js";
 import { type AdminReply, json, PreconditionError, toETag, versioned } from "../admin-reply.js";
 import { toChange } from "../change-request.js";
 import { conditionOf } from "../conditions.js";

@@ -4,7 +4,7 @@
 import { anyString, anything, choice, object, optional, withDefault } from "sluice/shapes";
 import { readMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import { mayActAs } from "../../control/access-tokens.js";
+import { mayActAs } from "../../control/credentials/access-tokens.js";
 import type { Core } from "../../core/core.js";
 import { type AdminReply, json, problem, text } from "../admin-reply.js";
 import { toChange } from "../change-request.js";

@@ -1,6 +1,6 @@
 // Routes of tenants: customers, each with its plan.
 
-import { tenantShape } from "../../control/kinds.js";
+import { tenantShape } from "../../control/entities/tenants.js";
 import { controlAnswers } from "../control-replies.js";
 import { collectionRoutes } from "./collection-routes.js";
 

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { testDatabases } from "../../../test/control/databases.js";
-import { Changes } from "../changes.js";
+import { Changes } from "../changes/changes.js";
 import { ControlPlane } from "../control-plane.js";
 import { migrations } from "../sql/statements.js";
 import { migrate } from "./migrate.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ControlState, type NodeChange } from "../state.js";
+import { ControlState, type NodeChange } from "../state/state.js";
 import { ChangeHub } from "./change-hub.js";
 import { SnapshotReader } from "./feed-lines.js";
 

@@ -3,9 +3,9 @@
 
 import { atEndOfTurn, readMs } from "../../base/clock.js";
 import type { Unsubscribe } from "../database/database.js";
-import type { EntityKind } from "../entities.js";
-import { ENTITY_KINDS } from "../entities.js";
-import type { ControlState, NodeChange, Position } from "../state.js";
+import type { EntityKind } from "../entities/entities.js";
+import { ENTITY_KINDS } from "../entities/entities.js";
+import type { ControlState, NodeChange, Position } from "../state/state.js";
 import { FEED_FORMAT, toLine } from "./feed-lines.js";
 
 /** How many changes are at hand for those that come back. */

@@ -2,7 +2,7 @@
 // the stream of changes the changes and a heartbeat every second. Over HTTP and between processes they are the same.
 
 import { ServerError, show } from "../../base/errors.js";
-import type { NodeChange, NodeEntity, Snapshot } from "../state.js";
+import type { NodeChange, NodeEntity, Snapshot } from "../state/state.js";
 
 /** The media type of both. */
 export const FEED_TYPE = "application/x-ndjson";

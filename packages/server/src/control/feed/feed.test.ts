@@ -11,7 +11,7 @@ import { FEED_TOKEN, listenToFollowers } from "../../../test/control/feed-listen
 import { pause } from "../../base/clock.js";
 import type { FollowControlConfig } from "../../config/config.js";
 import { silentTelemetry } from "../../telemetry/silent-telemetry.js";
-import { Changes } from "../changes.js";
+import { Changes } from "../changes/changes.js";
 import { type ControlNode, openControlNode } from "../control-node.js";
 
 const all = testDatabases();

@@ -4,7 +4,7 @@
 
 import { atEndOfTurn, every, wallMs } from "../../base/clock.js";
 import type { Unsubscribe } from "../database/database.js";
-import type { Position } from "../state.js";
+import type { Position } from "../state/state.js";
 import type { ChangeHub } from "./change-hub.js";
 import { toLine } from "./feed-lines.js";
 

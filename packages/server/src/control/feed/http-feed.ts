@@ -8,9 +8,9 @@ import { ServerError } from "../../base/errors.js";
 import type { FollowControlConfig } from "../../config/config.js";
 import { createRandom } from "../../telemetry/random.js";
 import type { Unsubscribe } from "../database/database.js";
-import type { ResolvingFeed } from "../database-feed.js";
 import type { LastUses } from "../keys/key-uses.js";
-import type { NodeChange, Position, Snapshot } from "../state.js";
+import type { NodeChange, Position, Snapshot } from "../state/state.js";
+import type { ResolvingFeed } from "./feed.js";
 import { FEED_TYPE, LineSplitter, readStreamLine, SnapshotReader } from "./feed-lines.js";
 import { ControlNodeClient, type NodeRequest } from "./http-requests.js";
 

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { EntityBody, EntityKind } from "../entities.js";
-import { fillFromSystem, makeSecret } from "../secret-format.js";
-import { ControlState } from "../state.js";
+import { fillFromSystem, makeSecret } from "../credentials/secret-format.js";
+import type { EntityBody, EntityKind } from "../entities/entities.js";
+import { ControlState } from "../state/state.js";
 import { ControlKeyResolver, type ControlKeyResolverOptions } from "./control-key-resolver.js";
 import { type LastUses, STORED_MAX } from "./key-uses.js";
 

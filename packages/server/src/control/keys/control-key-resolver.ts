@@ -5,10 +5,10 @@ import type { KeyAnswer, KeyResolver, ResolvedKey, UnknownKeys } from "sluice/ap
 import { type CachedKeyResolver, cachedKeyResolver } from "sluice/api-keys";
 import { every, readMs, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import { tenantProfileOf } from "../effects.js";
-import type { EntityBody, EntityKind } from "../entities.js";
-import { isSameHash, readSecret } from "../secret-format.js";
-import type { ControlState } from "../state.js";
+import { isSameHash, readSecret } from "../credentials/secret-format.js";
+import type { EntityBody, EntityKind } from "../entities/entities.js";
+import { tenantProfileOf } from "../state/policy-inputs.js";
+import type { ControlState } from "../state/state.js";
 import { idIn, type KeyBody, type KeyTable, NO_ROW, NO_SCOPES } from "./key-table.js";
 import { KeyUses, type StoreUses, UsesFlush } from "./key-uses.js";
 

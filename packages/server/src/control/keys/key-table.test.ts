@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fillFromSystem, makeSecret } from "../secret-format.js";
-import { ControlState } from "../state.js";
+import { fillFromSystem, makeSecret } from "../credentials/secret-format.js";
+import { ControlState } from "../state/state.js";
 import { type KeyBody, KeyTable, NO_ROW } from "./key-table.js";
 
 function makeKey(tenant: string, more: Partial<KeyBody> = {}) {

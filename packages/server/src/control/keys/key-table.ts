@@ -2,8 +2,8 @@
 // rows, found by their id in a table of slots with linear probing. What only people read of a key, such as its name,
 // stays in the database.
 
-import type { EntityBody } from "../entities.js";
-import type { FillRandom } from "../secret-format.js";
+import type { FillRandom } from "../credentials/secret-format.js";
+import type { EntityBody } from "../entities/entities.js";
 import { Interned } from "./interned.js";
 import {
   COUNTED_AS,

@@ -2,11 +2,11 @@
 
 import { readMs } from "../../base/clock.js";
 import type { Unsubscribe } from "../../control/database/database.js";
-import type { ChangingState } from "../../control/enforced-state.js";
 import { type AskPrimary, IpcFeed } from "../../control/feed/ipc-feed.js";
-import { Follower } from "../../control/follower.js";
 import type { LastUses } from "../../control/keys/key-uses.js";
-import type { ControlState, OnChanged } from "../../control/state.js";
+import type { ChangingState } from "../../control/state/enforced-state.js";
+import { Follower } from "../../control/state/follower.js";
+import type { ControlState, OnChanged } from "../../control/state/state.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
 
 /** A worker's copy of the state. */

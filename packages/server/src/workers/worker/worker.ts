@@ -3,9 +3,9 @@
 
 import { resilient, systemClock } from "sluice";
 import type { Config } from "../../config/config.js";
-import { EnforcedState } from "../../control/enforced-state.js";
 import { openKeyResolver } from "../../control/keys/open-key-resolver.js";
-import { publishedRules } from "../../control/published-rules.js";
+import { EnforcedState } from "../../control/state/enforced-state.js";
+import { publishedRules } from "../../control/state/policy-inputs.js";
 import type { Listener } from "../../core/core.js";
 import { createCore, type OwnedCore, policiesOf } from "../../core/create-core.js";
 import { replaceAll, type WrittenRules } from "../../core/rules-in-force.js";

@@ -1,17 +1,14 @@
-// What a node has to enforce by its state besides the published rules: the exceptions that plans and overrides make of
-// them, blocked callers and switches. Policies know these words; they know nothing of plans, tenants or databases.
+// What the policies of a node take out of its state: the published rules, the exceptions that plans and overrides make
+// of them, blocked callers and switches. Policies know these words; they know nothing of plans, tenants or databases.
 
 import type { RuleException, SwitchStates, TenantProfile } from "sluice/rules";
-import type { Entities, Entity, EntityBody } from "./entities.js";
-import {
-  ALL_RULES,
-  type Block,
-  overrideExceptions,
-  type Plan,
-  planExceptions,
-  type Switch,
-  type Tenant,
-} from "./kinds.js";
+import type { WrittenRules } from "../../core/rules-in-force.js";
+import type { Block } from "../entities/blocks.js";
+import type { Entities, Entity, EntityBody } from "../entities/entities.js";
+import { overrideExceptions } from "../entities/overrides.js";
+import { type Plan, planExceptions } from "../entities/plans.js";
+import { ALL_RULES, type Switch } from "../entities/switches.js";
+import type { Tenant } from "../entities/tenants.js";
 import type { ControlState } from "./state.js";
 
 /** Who is blocked, as policies take it. */
@@ -21,6 +18,18 @@ export interface BlockedSubject {
   /** Undefined: until the block is removed. */
   readonly endsAtMs: number | undefined;
   readonly reason: string;
+}
+
+const NO_RULES: WrittenRules = { inline: { version: 1, rules: [] } };
+
+/** The published rules as they were written; no rules if none are published. */
+export function publishedRules(state: ControlState): WrittenRules {
+  for (const { id, body } of state.all("rule-set")) {
+    if (body.status !== "published") continue;
+    // As errors name it, where a file would be named.
+    return { file: `rule set ${Number(id)}`, text: String(body.text) };
+  }
+  return NO_RULES;
 }
 
 /** The exceptions that overrides and plans make. Overrides come first, and of several for one caller the oldest. */

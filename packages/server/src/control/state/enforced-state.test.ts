@@ -1,9 +1,9 @@
 import { memoryStore } from "sluice";
 import { createPolicy } from "sluice/rules";
 import { afterEach, expect, it, vi } from "vitest";
-import { silentTelemetry } from "../telemetry/silent-telemetry.js";
+import { silentTelemetry } from "../../telemetry/silent-telemetry.js";
+import type { EntityKind } from "../entities/entities.js";
 import { EnforcedState } from "./enforced-state.js";
-import type { EntityKind } from "./entities.js";
 import { ControlState, type OnChanged } from "./state.js";
 
 const policy = createPolicy({ rules: { version: 1, rules: [] }, store: memoryStore() });

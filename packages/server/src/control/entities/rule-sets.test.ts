@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { testDatabases } from "../../test/control/databases.js";
-import { searchAudit, verifyAudit } from "./audit.js";
-import { Changes } from "./changes.js";
+import { testDatabases } from "../../../test/control/databases.js";
+import { searchAudit, verifyAudit } from "../changes/audit.js";
+import { Changes } from "../changes/changes.js";
 import { RuleSets } from "./rule-sets.js";
 
 const all = testDatabases();

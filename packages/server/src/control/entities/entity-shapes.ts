@@ -1,12 +1,38 @@
 // Shapes that several kinds of entities share.
 
-import { anyString, as, type Shape, stringFor, wholeNumber } from "sluice/shapes";
+import {
+  anyString,
+  as,
+  optional,
+  required,
+  type Shape,
+  stringFor,
+  wholeNumber,
+} from "sluice/shapes";
 
 /** The end of the year 2100. Policies take no later end: one block with it would keep all others out of force. */
 const TIME_MS_MAX = Date.UTC(2101, 0, 1) - 1;
 
+const REASON_LENGTH_MAX = 1_000;
+
 /** A time in Unix milliseconds. */
 export const timeMs: Shape<number> = wholeNumber({ min: 0, max: TIME_MS_MAX });
+
+/** Until when something holds. */
+export const endsAtMs = optional(
+  timeMs,
+  "Until when it holds, in Unix milliseconds. Default: until it is removed.",
+);
+
+/** Why something was made. */
+export const reason = required(anyString(REASON_LENGTH_MAX), "Why, for people.");
+
+/** The id of a rule. */
+export const ruleId: Shape<string> = stringFor({
+  what: "the id of a rule",
+  lengthMax: 256,
+  toValue: (id) => (/^[\w.-]+$/.test(id) ? id : undefined),
+});
 
 /** An id that operators choose: of a plan, a tenant, an attribute. */
 export const entityName: Shape<string> = stringFor({

@@ -1,11 +1,11 @@
 // Keeps a node's state up to date: from the snapshot on disk, then from a feed, change by change. When the feed fails,
 // the node goes on with what it has and tries again; when changes are missing, it loads a snapshot.
 
-import { after, type CancelTimer, readMs, wallMs } from "../base/clock.js";
-import { ServerError } from "../base/errors.js";
-import type { Unsubscribe } from "./database/database.js";
-import type { ControlFeed } from "./database-feed.js";
-import { ENTITY_KINDS, type EntityKind } from "./entities.js";
+import { after, type CancelTimer, readMs, wallMs } from "../../base/clock.js";
+import { ServerError } from "../../base/errors.js";
+import type { Unsubscribe } from "../database/database.js";
+import { ENTITY_KINDS, type EntityKind } from "../entities/entities.js";
+import type { ControlFeed } from "../feed/feed.js";
 import { SnapshotFile } from "./snapshot-file.js";
 import { ControlState, type NodeChange, type OnChanged } from "./state.js";
 

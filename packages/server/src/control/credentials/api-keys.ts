@@ -12,14 +12,14 @@ import {
   wholeNumber,
   withDefault,
 } from "sluice/shapes";
-import { ServerError, show } from "../base/errors.js";
-import { readInput } from "../base/read-input.js";
-import { type ChangeRequest, type Changes, mustBeNew } from "./changes.js";
-import type { Reader } from "./database/database.js";
-import { Entities, type Entity } from "./entities.js";
-import { displayName, entityName, timeMs } from "./entity-shapes.js";
-import { type LastUses, startOfHourMs } from "./keys/key-uses.js";
-import { readLastUses } from "./keys/stored-uses.js";
+import { ServerError, show } from "../../base/errors.js";
+import { readInput } from "../../base/read-input.js";
+import { type ChangeRequest, type Changes, mustBeNew } from "../changes/changes.js";
+import type { Reader } from "../database/database.js";
+import { Entities, type Entity } from "../entities/entities.js";
+import { displayName, entityName, timeMs } from "../entities/entity-shapes.js";
+import { type LastUses, startOfHourMs } from "../keys/key-uses.js";
+import { readLastUses } from "../keys/stored-uses.js";
 import { type FillRandom, makeSecret } from "./secret-format.js";
 
 /** A key, without its secret. */

@@ -2,10 +2,11 @@
 // bodies say and in what must be true around them; reading, writing and conflicts are the same.
 
 import type { Shape } from "sluice/shapes";
-import { ServerError, show } from "../base/errors.js";
-import { readInput } from "../base/read-input.js";
-import type { ChangeRequest, Changes } from "./changes.js";
-import type { Reader } from "./database/database.js";
+import { ServerError, show } from "../../base/errors.js";
+import { readInput } from "../../base/read-input.js";
+import type { ChangeRequest, Changes } from "../changes/changes.js";
+import { drawLetters, type FillRandom } from "../credentials/secret-format.js";
+import type { Reader } from "../database/database.js";
 import {
   Entities,
   type Entity,
@@ -14,7 +15,6 @@ import {
   type EntityPage,
 } from "./entities.js";
 import { entityName } from "./entity-shapes.js";
-import { drawLetters, type FillRandom } from "./secret-format.js";
 
 /** An entity of a collection. */
 export interface Item<T> {

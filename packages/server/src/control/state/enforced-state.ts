@@ -7,18 +7,18 @@ import {
   type RulesHolder,
   replaceAll,
   type WrittenRules,
-} from "../core/rules-in-force.js";
-import type { Telemetry } from "../telemetry/telemetry.js";
-import type { Unsubscribe } from "./database/database.js";
+} from "../../core/rules-in-force.js";
+import type { Telemetry } from "../../telemetry/telemetry.js";
+import type { Unsubscribe } from "../database/database.js";
+import { ENTITY_KINDS, type EntityKind } from "../entities/entities.js";
 import {
   blockedSubjectsOf,
   exceptionsOf,
+  publishedRules,
   suspendedTenantsOf,
   switchesOf,
   tenantProfileOf,
-} from "./effects.js";
-import { ENTITY_KINDS, type EntityKind } from "./entities.js";
-import { publishedRules } from "./published-rules.js";
+} from "./policy-inputs.js";
 import type { ControlState, OnChanged } from "./state.js";
 
 /** A state that reports its changes: a node, or a worker's copy. */

@@ -1,12 +1,12 @@
 // Access tokens: who may use the admin API, and in which role. A token is shown once, when it is made; a hash is kept.
 
 import { choice, object, optional, required } from "sluice/shapes";
-import { ServerError, show } from "../base/errors.js";
-import { readInput } from "../base/read-input.js";
-import { type ChangeRequest, type Changes, mustBeNew } from "./changes.js";
-import type { Reader } from "./database/database.js";
-import { Entities, type Entity, type EntityBody } from "./entities.js";
-import { displayName, timeMs } from "./entity-shapes.js";
+import { ServerError, show } from "../../base/errors.js";
+import { readInput } from "../../base/read-input.js";
+import { type ChangeRequest, type Changes, mustBeNew } from "../changes/changes.js";
+import type { Reader } from "../database/database.js";
+import { Entities, type Entity, type EntityBody } from "../entities/entities.js";
+import { displayName, timeMs } from "../entities/entity-shapes.js";
 import { type FillRandom, isSameHash, makeSecret, readSecret } from "./secret-format.js";
 
 /** Roles of people, each of which may do what those before it may, and the role of a follower node. */

@@ -1,8 +1,8 @@
 import { webcrypto } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
-import { testDatabases } from "../../test/control/databases.js";
+import { testDatabases } from "../../../test/control/databases.js";
+import { Changes } from "../changes/changes.js";
 import { AccessTokens, mayActAs, ROLES } from "./access-tokens.js";
-import { Changes } from "./changes.js";
 
 const all = testDatabases();
 afterAll(() => Promise.all(all.map((each) => each.stop())));

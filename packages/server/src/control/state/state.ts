@@ -1,12 +1,17 @@
 // What a node knows of the control plane: every entity, as of one sequence number. It is built from a snapshot and then
-// moved forward by the stream of changes, entry by entry and never over a gap. API keys, of which there are many, are
+// moved forward by the changes of a feed, one by one and never over a gap. API keys, of which there are many, are
 // in a table of their own; everything else is kept as objects.
 
-import { ServerError } from "../base/errors.js";
-import type { AuditEntry } from "./audit.js";
-import { ENTITY_KINDS, type EntityBody, type EntityKind, isEntityKind } from "./entities.js";
-import { KeyTable, NO_ROW } from "./keys/key-table.js";
-import { fillFromSystem } from "./secret-format.js";
+import { ServerError } from "../../base/errors.js";
+import type { AuditEntry } from "../changes/audit.js";
+import { fillFromSystem } from "../credentials/secret-format.js";
+import {
+  ENTITY_KINDS,
+  type EntityBody,
+  type EntityKind,
+  isEntityKind,
+} from "../entities/entities.js";
+import { KeyTable, NO_ROW } from "../keys/key-table.js";
 
 /** An entity as nodes get it. */
 export interface NodeEntity {

@@ -1,38 +1,18 @@
-// Where a node with a database gets its state from: a snapshot of all entities, and the changes after it. Followers
-// get the same from a control node, over HTTP.
+// A feed out of a database, which control nodes have.
 
-import { ServerError } from "../base/errors.js";
-import { type AuditRow, toEntry } from "./audit.js";
-import type { Database, Row, Unsubscribe } from "./database/database.js";
-import { ENTITY_KINDS, Entities, type Entity, type EntityBody } from "./entities.js";
-import type { LastUses } from "./keys/key-uses.js";
-import { writeLastUses } from "./keys/stored-uses.js";
-import { statements } from "./sql/statements.js";
-import type { NodeChange, NodeEntity, Position, Snapshot } from "./state.js";
-
-/** A source of state. */
-export interface ControlFeed {
-  /** Everything, as of some change. */
-  snapshot(): Promise<Snapshot>;
-  /**
-   * The next changes after one, in order; empty if there are none.
-   *
-   * @throws ServerError `SLUICE_CONTROL_GAP` if that change is not there or no longer at hand: a snapshot is needed.
-   */
-  changesAfter(position: Position): Promise<readonly NodeChange[]>;
-  /** Calls back when there may be changes. */
-  subscribe(onChange: () => void): Unsubscribe;
-}
-
-/** A feed of a process that also uses API keys. */
-export interface ResolvingFeed extends ControlFeed {
-  /** Stores the hours in which keys were used. Rejects if the control plane does not take them. */
-  storeUses(uses: LastUses): Promise<void>;
-}
+import { ServerError } from "../../base/errors.js";
+import { type AuditRow, toEntry } from "../changes/audit.js";
+import type { Database, Row, Unsubscribe } from "../database/database.js";
+import { ENTITY_KINDS, Entities, type Entity, type EntityBody } from "../entities/entities.js";
+import type { LastUses } from "../keys/key-uses.js";
+import { writeLastUses } from "../keys/stored-uses.js";
+import { statements } from "../sql/statements.js";
+import type { NodeChange, NodeEntity, Position, Snapshot } from "../state/state.js";
+import type { ResolvingFeed } from "./feed.js";
 
 const PAGE = 1_000;
 
-/** A feed out of a database. */
+/** The feed of a node that has the database. */
 export class DatabaseFeed implements ResolvingFeed {
   readonly #database: Database;
 

@@ -1,11 +1,11 @@
 import { webcrypto } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
-import { testDatabases } from "../../test/control/databases.js";
+import { testDatabases } from "../../../test/control/databases.js";
+import { Changes } from "../changes/changes.js";
+import { DatabaseFeed } from "../feed/database-feed.js";
+import { ControlKeyResolver } from "../keys/control-key-resolver.js";
+import { Follower } from "../state/follower.js";
 import { ApiKeys } from "./api-keys.js";
-import { Changes } from "./changes.js";
-import { DatabaseFeed } from "./database-feed.js";
-import { Follower } from "./follower.js";
-import { ControlKeyResolver } from "./keys/control-key-resolver.js";
 
 const all = testDatabases();
 afterAll(() => Promise.all(all.map((each) => each.stop())));

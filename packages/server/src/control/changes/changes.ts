@@ -2,8 +2,11 @@
 // their audit entries, under the next sequence numbers. It has an id, so that it is applied once, however often a
 // lost connection makes us send it.
 
-import { pause, readMs, wallMs } from "../base/clock.js";
-import { ServerError } from "../base/errors.js";
+import { pause, readMs, wallMs } from "../../base/clock.js";
+import { ServerError } from "../../base/errors.js";
+import type { Database, Row, Transaction } from "../database/database.js";
+import { Entities, type Entity, type EntityBody, type EntityKind } from "../entities/entities.js";
+import { statements } from "../sql/statements.js";
 import {
   type ActKind,
   type AuditEntry,
@@ -13,9 +16,6 @@ import {
   toEntry,
   toValues,
 } from "./audit.js";
-import type { Database, Row, Transaction } from "./database/database.js";
-import { Entities, type Entity, type EntityBody, type EntityKind } from "./entities.js";
-import { statements } from "./sql/statements.js";
 
 /** Who asks for a change, and why. */
 export interface ChangeRequest {

@@ -17,7 +17,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { wallMs } from "../base/clock.js";
+import { wallMs } from "../../base/clock.js";
 import { ControlState, type NodeChange, type NodeEntity, type Snapshot } from "./state.js";
 
 const FORMAT = 1;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { blockedSubjectsOf, exceptionsOf, switchesOf } from "./effects.js";
-import type { EntityBody, EntityKind } from "./entities.js";
+import type { EntityBody, EntityKind } from "../entities/entities.js";
+import { blockedSubjectsOf, exceptionsOf, switchesOf } from "./policy-inputs.js";
 import { ControlState } from "./state.js";
 
 function stateOf(...entities: [EntityKind, string, EntityBody][]): ControlState {

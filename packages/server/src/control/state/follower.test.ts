@@ -2,11 +2,12 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSyn
 import { dirname, join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { testDatabases } from "../../test/control/databases.js";
-import { Changes } from "./changes.js";
-import { migrate } from "./database/migrate.js";
-import { type ControlFeed, DatabaseFeed } from "./database-feed.js";
-import type { EntityKind } from "./entities.js";
+import { testDatabases } from "../../../test/control/databases.js";
+import { Changes } from "../changes/changes.js";
+import { migrate } from "../database/migrate.js";
+import type { EntityKind } from "../entities/entities.js";
+import { DatabaseFeed } from "../feed/database-feed.js";
+import type { ControlFeed } from "../feed/feed.js";
 import { Follower, type FollowerOptions } from "./follower.js";
 import { SnapshotFile } from "./snapshot-file.js";
 import { ControlState, type NodeChange } from "./state.js";

@@ -3,9 +3,9 @@
 // row that is altered, removed or inserted later breaks the chain from there on.
 
 import { createHash } from "node:crypto";
-import type { Reader, Row, SqlValue } from "./database/database.js";
-import { ENTITY_KINDS, type EntityBody, type EntityKind } from "./entities.js";
-import { statements } from "./sql/statements.js";
+import type { Reader, Row, SqlValue } from "../database/database.js";
+import { ENTITY_KINDS, type EntityBody, type EntityKind } from "../entities/entities.js";
+import { statements } from "../sql/statements.js";
 
 /** What can be done that changes no entity: only the log has it, and nodes pass over it. */
 export type ActKind = "counter";

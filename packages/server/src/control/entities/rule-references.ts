@@ -1,0 +1,84 @@
+// What plans, overrides and switches say of published rules: that the rules are there, and that the limits fit them.
+
+import {
+  nearestName,
+  parseRules,
+  type RuleException,
+  type RuleSet,
+  RulesError,
+  withExceptions,
+} from "sluice/rules";
+import { ServerError, show } from "../../base/errors.js";
+import type { Entities, Entity } from "./entities.js";
+import type { Plan } from "./plans.js";
+import { publishedTextOf } from "./rule-sets.js";
+
+/** What policies take of all overrides and plans: with one more, none of them would come into force. */
+const EXCEPTIONS_MAX = 100_000;
+
+/**
+ * Throws if there is no such rule, or if the limits do not fit it. A misspelt rule would otherwise change nothing,
+ * silently, and a limit that does not fit would stop a publish.
+ *
+ * @throws ServerError `SLUICE_REQUEST_INVALID`, or `SLUICE_CONFLICT` if there would be too many exceptions.
+ */
+export async function mustFitRules(
+  entities: Entities,
+  written: Pick<Entity, "kind" | "id">,
+  exceptions: readonly RuleException[],
+): Promise<void> {
+  if (exceptions.length === 0) return;
+  const count = (await countOthers(entities, written)) + exceptions.length;
+  if (count > EXCEPTIONS_MAX) {
+    const seen = `overrides and plans would have ${count} limits, at most ${EXCEPTIONS_MAX} can be in force`;
+    throw conflict(`${seen}; remove overrides that have ended`);
+  }
+  const rules = await publishedRules(entities);
+  for (const { ruleId } of exceptions) mustHaveRule(rules, ruleId);
+  try {
+    withExceptions(rules, exceptions);
+  } catch (error) {
+    if (!(error instanceof RulesError)) throw error;
+    throw invalid(error.problems.map(({ message }) => message).join("; "));
+  }
+}
+
+/** The exceptions that all other overrides and plans make. */
+async function countOthers(
+  entities: Entities,
+  { kind, id }: Pick<Entity, "kind" | "id">,
+): Promise<number> {
+  const isReplaced = kind === "override" && (await entities.find(kind, id)) !== undefined;
+  const others = (await entities.all("plan")).filter((plan) => kind !== "plan" || plan.id !== id);
+  const counts = others.map(({ body }) => Object.keys((body as unknown as Plan).limits).length);
+  const overrides = (await entities.count("override")) - (isReplaced ? 1 : 0);
+  return counts.reduce((sum, each) => sum + each, overrides);
+}
+
+/** @throws ServerError `SLUICE_REQUEST_INVALID` if no rule has the id. */
+export function mustHaveRule({ rules }: RuleSet, ruleId: string): void {
+  const ids = rules.map(({ id }) => id);
+  if (ids.includes(ruleId)) return;
+  throw invalid(`no published rule has the id ${show(ruleId)}${didYouMean(ruleId, ids)}`);
+}
+
+/** The published rules; none if nothing is published. */
+export async function publishedRules(entities: Entities): Promise<RuleSet> {
+  return parseRules((await publishedTextOf(entities)) ?? NO_RULES);
+}
+
+const NO_RULES = { version: 1, rules: [] };
+
+/** `; did you mean pro?`, or nothing if no name is near. */
+export function didYouMean(name: string, known: readonly string[]): string {
+  const meant = nearestName(name, known);
+  return meant === undefined ? "" : `; did you mean ${meant}?`;
+}
+
+function invalid(seen: string): ServerError {
+  return new ServerError("SLUICE_REQUEST_INVALID", seen);
+}
+
+function conflict(seen: string): ServerError {
+  return new ServerError("SLUICE_CONFLICT", seen);
+}
