@@ -4,19 +4,19 @@ import { text } from "./admin-reply.js";
 import { toOpenApi } from "./openapi.js";
 import type { Route } from "./route.js";
 import { route } from "./route.js";
-import { accessTokenRoutes } from "./routes/access-token-routes.js";
-import { apiKeyRoutes } from "./routes/api-key-routes.js";
-import { auditRoutes } from "./routes/audit-routes.js";
-import { blockRoutes } from "./routes/block-routes.js";
-import { counterRoutes } from "./routes/counter-routes.js";
-import { feedRoutes } from "./routes/feed-routes.js";
-import { overrideRoutes } from "./routes/override-routes.js";
-import { planRoutes } from "./routes/plan-routes.js";
-import { ruleSetRoutes } from "./routes/rule-set-routes.js";
+import { accessTokenRoutes } from "./routes/control/access-token-routes.js";
+import { apiKeyRoutes } from "./routes/control/api-key-routes.js";
+import { auditRoutes } from "./routes/control/audit-routes.js";
+import { blockRoutes } from "./routes/control/block-routes.js";
+import { feedRoutes } from "./routes/control/feed-routes.js";
+import { overrideRoutes } from "./routes/control/override-routes.js";
+import { planRoutes } from "./routes/control/plan-routes.js";
+import { ruleSetRoutes } from "./routes/control/rule-set-routes.js";
+import { switchRoutes } from "./routes/control/switch-routes.js";
+import { tenantRoutes } from "./routes/control/tenant-routes.js";
+import { counterRoutes } from "./routes/counters/counter-routes.js";
 import { serviceRoutes } from "./routes/service-routes.js";
 import { sessionRoutes } from "./routes/session-routes.js";
-import { switchRoutes } from "./routes/switch-routes.js";
-import { tenantRoutes } from "./routes/tenant-routes.js";
 
 const described: readonly Route[] = [
   ...serviceRoutes,

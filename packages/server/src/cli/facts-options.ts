@@ -3,7 +3,7 @@
 import { isIP } from "node:net";
 import type { Command } from "commander";
 import { type Facts, nearestMethod, nearestName } from "sluice/rules";
-import { facts as factsInput } from "../admin/routes/counter-inputs.js";
+import { facts as factsInput } from "../admin/routes/counters/counter-inputs.js";
 import { usageError } from "./exit.js";
 import { nameOf, readText } from "./files.js";
 import type { Terminal } from "./terminal/terminal.js";

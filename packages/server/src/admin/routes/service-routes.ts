@@ -10,8 +10,8 @@ import { type AdminReply, json, problem, text } from "../admin-reply.js";
 import { toChange } from "../change-request.js";
 import { answers } from "../reply-schemas.js";
 import { type AdminContext, type AdminRequest, nothing, type Route, route } from "../route.js";
-import { onlyReason } from "./collection-routes.js";
-import * as verbs from "./counter-verbs.js";
+import { onlyReason } from "./control/collection-routes.js";
+import * as verbs from "./counters/counter-verbs.js";
 import { toRulesView } from "./rules-view.js";
 
 /** The status of a reload whose files can't be used. */

@@ -1,11 +1,11 @@
 // Routes of access tokens: who may use this API, and in which role.
 
 import { anyString, choice, object, optional, required } from "sluice/shapes";
-import { ROLES } from "../../control/credentials/access-tokens.js";
-import { json } from "../admin-reply.js";
-import { toChange } from "../change-request.js";
-import { controlAnswers } from "../control-replies.js";
-import { controlRoute, type Route } from "../route.js";
+import { ROLES } from "../../../control/credentials/access-tokens.js";
+import { json } from "../../admin-reply.js";
+import { toChange } from "../../change-request.js";
+import { controlAnswers } from "../../control-replies.js";
+import { controlRoute, type Route } from "../../route.js";
 import { timeMs } from "./api-key-routes.js";
 import { onlyReason } from "./collection-routes.js";
 

@@ -1,15 +1,15 @@
 // What operators do to requests and keys through the admin port: the verbs of a policy, and the kill switch.
 
 import type { Facts, Policy, PolicyDecision } from "sluice/rules";
-import { ServerError, show } from "../../base/errors.js";
-import type { ChangeRequest } from "../../control/changes/changes.js";
-import type { Collection } from "../../control/entities/collection.js";
-import { ALL_RULES, type Switch } from "../../control/entities/switches.js";
-import type { Core } from "../../core/core.js";
-import type { AdminControl } from "../service-control.js";
+import { ServerError, show } from "../../../base/errors.js";
+import type { ChangeRequest } from "../../../control/changes/changes.js";
+import type { Collection } from "../../../control/entities/collection.js";
+import { ALL_RULES, type Switch } from "../../../control/entities/switches.js";
+import type { Core } from "../../../core/core.js";
+import type { AdminControl } from "../../service-control.js";
+import { toRulesView } from "../rules-view.js";
 import { mustHaveHashes, toFacts } from "./api-key-facts.js";
 import type { Input } from "./counter-inputs.js";
-import { toRulesView } from "./rules-view.js";
 
 /** Decides a request described by its facts, and charges it; what a request would hold is given back. */
 export async function check(core: Core, { facts, cost }: Input<"check">): Promise<object> {

@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from "vitest";
-import { toTestConfig } from "../../../test/test-config.js";
-import type { DecisionConfig } from "../../config/config.js";
-import { createCore, type OwnedCore } from "../../core/create-core.js";
-import { silentTelemetry } from "../../telemetry/silent-telemetry.js";
+import { toTestConfig } from "../../../../test/test-config.js";
+import type { DecisionConfig } from "../../../config/config.js";
+import { createCore, type OwnedCore } from "../../../core/create-core.js";
+import { silentTelemetry } from "../../../telemetry/silent-telemetry.js";
 import { check, peek } from "./counter-verbs.js";
 
 const FACTS = { method: "GET", path: "/", ip: "203.0.113.77" };

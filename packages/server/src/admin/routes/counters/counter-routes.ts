@@ -1,14 +1,14 @@
 // The verbs that decide requests and that act on counters. Those that change a counter are in the audit log too.
 
 import type { Shape } from "sluice/shapes";
-import { ServerError } from "../../base/errors.js";
-import type { ChangeRequest } from "../../control/changes/changes.js";
-import type { Core } from "../../core/core.js";
-import { json } from "../admin-reply.js";
-import { randomSecret } from "../auth/random.js";
-import { toChange } from "../change-request.js";
-import { answers } from "../reply-schemas.js";
-import { type AdminContext, type AdminRequest, type Route, route } from "../route.js";
+import { ServerError } from "../../../base/errors.js";
+import type { ChangeRequest } from "../../../control/changes/changes.js";
+import type { Core } from "../../../core/core.js";
+import { json } from "../../admin-reply.js";
+import { randomSecret } from "../../auth/random.js";
+import { toChange } from "../../change-request.js";
+import { answers } from "../../reply-schemas.js";
+import { type AdminContext, type AdminRequest, type Route, route } from "../../route.js";
 import { type Input, inputs, type Verb } from "./counter-inputs.js";
 import * as verbs from "./counter-verbs.js";
 

@@ -3,8 +3,8 @@ import {
   type ControlAdmin,
   START_MS,
   startControlAdmin,
-} from "../../../test/control/admin-fixture.js";
-import { testDatabases } from "../../../test/control/databases.js";
+} from "../../../../test/control/admin-fixture.js";
+import { testDatabases } from "../../../../test/control/databases.js";
 
 const all = testDatabases();
 afterAll(() => Promise.all(all.map((each) => each.stop())));

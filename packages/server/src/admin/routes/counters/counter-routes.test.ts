@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { startControlAdmin } from "../../../test/control/admin-fixture.js";
-import { testDatabases } from "../../../test/control/databases.js";
-import { ServerError } from "../../base/errors.js";
+import { startControlAdmin } from "../../../../test/control/admin-fixture.js";
+import { testDatabases } from "../../../../test/control/databases.js";
+import { ServerError } from "../../../base/errors.js";
 
 const all = testDatabases();
 afterAll(() => Promise.all(all.map((each) => each.stop())));

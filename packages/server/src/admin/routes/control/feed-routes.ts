@@ -12,13 +12,13 @@ import {
   wholeNumber,
   withDefault,
 } from "sluice/shapes";
-import { ServerError } from "../../base/errors.js";
-import { FEED_TYPE } from "../../control/feed/feed-lines.js";
-import type { FeedServer } from "../../control/feed/feed-server.js";
-import { json, type StreamedReply } from "../admin-reply.js";
-import { controlAnswers } from "../control-replies.js";
-import { queryNumber } from "../paging.js";
-import { type AdminContext, controlRoute, type Route, route } from "../route.js";
+import { ServerError } from "../../../base/errors.js";
+import { FEED_TYPE } from "../../../control/feed/feed-lines.js";
+import type { FeedServer } from "../../../control/feed/feed-server.js";
+import { json, type StreamedReply } from "../../admin-reply.js";
+import { controlAnswers } from "../../control-replies.js";
+import { queryNumber } from "../../paging.js";
+import { type AdminContext, controlRoute, type Route, route } from "../../route.js";
 
 const NAME = /^[\w.:-]+$/;
 const NAME_LENGTH_MAX = 100;

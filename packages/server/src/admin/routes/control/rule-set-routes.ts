@@ -2,14 +2,14 @@
 
 import { parseRules, RulesError } from "sluice/rules";
 import { anyString, choice, object, optional, required, wholeNumber } from "sluice/shapes";
-import { ServerError, show } from "../../base/errors.js";
-import type { RuleSets, RuleSetVersion } from "../../control/entities/rule-sets.js";
-import { type AdminReply, json, PreconditionError, toETag, versioned } from "../admin-reply.js";
-import { toChange } from "../change-request.js";
-import { conditionOf } from "../conditions.js";
-import { controlAnswers } from "../control-replies.js";
-import { paging, queryNumber, toPage } from "../paging.js";
-import { type AdminRequest, controlRoute, type Route, route } from "../route.js";
+import { ServerError, show } from "../../../base/errors.js";
+import type { RuleSets, RuleSetVersion } from "../../../control/entities/rule-sets.js";
+import { type AdminReply, json, PreconditionError, toETag, versioned } from "../../admin-reply.js";
+import { toChange } from "../../change-request.js";
+import { conditionOf } from "../../conditions.js";
+import { controlAnswers } from "../../control-replies.js";
+import { paging, queryNumber, toPage } from "../../paging.js";
+import { type AdminRequest, controlRoute, type Route, route } from "../../route.js";
 
 /** JSON may need six bytes for a character of the rules. */
 const BODY_BYTES_MAX = 24 << 20;

@@ -1,6 +1,6 @@
 import { afterEach, expect, it } from "vitest";
-import { onStop, startGateway, startUpstream, stopAll } from "../../../test/proxy-fixture.js";
-import { openAdmin } from "../admin.js";
+import { onStop, startGateway, startUpstream, stopAll } from "../../../../test/proxy-fixture.js";
+import { openAdmin } from "../../admin.js";
 
 afterEach(stopAll);
 

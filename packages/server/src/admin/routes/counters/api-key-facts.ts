@@ -4,7 +4,7 @@
 
 import { hashSecret } from "sluice/http";
 import type { Facts } from "sluice/rules";
-import { ServerError } from "../../base/errors.js";
+import { ServerError } from "../../../base/errors.js";
 import type { Input } from "./counter-inputs.js";
 
 /** What the hash of an API key looks like: 128 bits as base64url. */

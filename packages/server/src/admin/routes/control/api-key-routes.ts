@@ -9,11 +9,11 @@ import {
   wholeNumber,
   withDefault,
 } from "sluice/shapes";
-import { json } from "../admin-reply.js";
-import { toChange } from "../change-request.js";
-import { controlAnswers } from "../control-replies.js";
-import { paging, toPage } from "../paging.js";
-import { controlRoute, type Route } from "../route.js";
+import { json } from "../../admin-reply.js";
+import { toChange } from "../../change-request.js";
+import { controlAnswers } from "../../control-replies.js";
+import { paging, toPage } from "../../paging.js";
+import { controlRoute, type Route } from "../../route.js";
 import { onlyReason } from "./collection-routes.js";
 
 const path = "/v1/api-keys";

@@ -9,16 +9,16 @@ import {
   optional,
   type Shape,
 } from "sluice/shapes";
-import type { ControlPlane } from "../../control/control-plane.js";
-import type { Role } from "../../control/credentials/access-tokens.js";
-import type { Collection, Item } from "../../control/entities/collection.js";
-import type { EntityBody } from "../../control/entities/entities.js";
-import { json, toETag, versioned } from "../admin-reply.js";
-import { toChange } from "../change-request.js";
-import { conditionOf, removedRevision, underCondition } from "../conditions.js";
-import { controlAnswers } from "../control-replies.js";
-import { paging, toPage } from "../paging.js";
-import { controlRoute, type Route } from "../route.js";
+import type { ControlPlane } from "../../../control/control-plane.js";
+import type { Role } from "../../../control/credentials/access-tokens.js";
+import type { Collection, Item } from "../../../control/entities/collection.js";
+import type { EntityBody } from "../../../control/entities/entities.js";
+import { json, toETag, versioned } from "../../admin-reply.js";
+import { toChange } from "../../change-request.js";
+import { conditionOf, removedRevision, underCondition } from "../../conditions.js";
+import { controlAnswers } from "../../control-replies.js";
+import { paging, toPage } from "../../paging.js";
+import { controlRoute, type Route } from "../../route.js";
 
 /** What a collection is. */
 export interface CollectionRoutes<T extends EntityBody> {

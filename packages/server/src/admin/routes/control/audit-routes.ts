@@ -1,12 +1,12 @@
 // Routes of the audit log: who changed what, and the proof that nothing in it was altered.
 
 import { anyString, choice, object, optional } from "sluice/shapes";
-import { AUDIT_KINDS, type AuditEntry, type AuditKind } from "../../control/changes/audit.js";
-import { toRuleSetId } from "../../control/entities/rule-sets.js";
-import { json, withoutHash } from "../admin-reply.js";
-import { controlAnswers } from "../control-replies.js";
-import { paging, queryNumber, toPage } from "../paging.js";
-import { controlRoute, type Route } from "../route.js";
+import { AUDIT_KINDS, type AuditEntry, type AuditKind } from "../../../control/changes/audit.js";
+import { toRuleSetId } from "../../../control/entities/rule-sets.js";
+import { json, withoutHash } from "../../admin-reply.js";
+import { controlAnswers } from "../../control-replies.js";
+import { paging, queryNumber, toPage } from "../../paging.js";
+import { controlRoute, type Route } from "../../route.js";
 
 /** The routes of the audit log. */
 export const auditRoutes: readonly Route[] = [
