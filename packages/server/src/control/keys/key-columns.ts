@@ -1,6 +1,10 @@
 // Where the table of API keys keeps its rows: 88 bytes for each. What every request reads of a key lies together, so that
 // a key among hundreds of thousands costs one or two misses of the processor's cache and not one for each property.
 
+// Taken off its prototype, as in the memory store's hash and for the same reason: once a Redis client is loaded,
+// `text.charCodeAt` takes several times as long. Each file that needs it has this line.
+const { charCodeAt } = String.prototype;
+
 /** Characters of an id. */
 export const ID_LENGTH = 12;
 /** Bytes of a SHA-256. */
@@ -60,10 +64,10 @@ export function moveRow(
 /** Four characters of a string as a word. */
 export function wordAt(text: string, at: number): number {
   return (
-    (text.charCodeAt(at) |
-      (text.charCodeAt(at + 1) << 8) |
-      (text.charCodeAt(at + 2) << 16) |
-      (text.charCodeAt(at + 3) << 24)) >>>
+    (charCodeAt.call(text, at) |
+      (charCodeAt.call(text, at + 1) << 8) |
+      (charCodeAt.call(text, at + 2) << 16) |
+      (charCodeAt.call(text, at + 3) << 24)) >>>
     0
   );
 }

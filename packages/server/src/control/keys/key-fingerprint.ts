@@ -5,6 +5,9 @@
 
 import type { FillRandom } from "../credentials/secret-format.js";
 
+// As in key-columns.ts.
+const { charCodeAt } = String.prototype;
+
 /** 2^31 - 1. */
 const PRIME = 0x7fffffff;
 const INVERSE = 1 / PRIME;
@@ -34,8 +37,8 @@ export class KeyFingerprint {
     let high = 0;
     let seen = 0;
     for (let i = 0; i < this.#length; i += 2) {
-      const first = text.charCodeAt(i);
-      const second = text.charCodeAt(i + 1);
+      const first = charCodeAt.call(text, i);
+      const second = charCodeAt.call(text, i + 1);
       seen |= first | second;
       const pair = (first << 7) | second;
       low += (factors[i] as number) * pair;
