@@ -41,11 +41,11 @@ async function answer(
     stream(response.writeHead(200, { "content-type": FEED_TYPE }));
   };
   if (message.headers.authorization !== `Bearer ${FEED_TOKEN}`) response.writeHead(401).end();
-  else if (pathname === "/v1/control/snapshot") send(feed.snapshotStream());
+  else if (pathname === "/v1/control/snapshot") send(feed.snapshotStream(FEED_TOKEN));
   else if (pathname === "/v1/control/changes") {
     const of = (name: string) => searchParams.get(name) ?? "";
     const query = { hash: of("hash"), node: of("node"), version: of("version") };
-    send(feed.changesStream({ after: Number(of("after")), ...query }));
+    send(feed.changesStream({ after: Number(of("after")), ...query }, FEED_TOKEN));
   } else if (pathname === "/v1/control/report") {
     let text = "";
     for await (const piece of message) text += piece;

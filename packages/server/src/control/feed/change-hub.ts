@@ -13,6 +13,8 @@ const CHANGES_MAX = 10_000;
 const CHANGES_LENGTH_MAX = 32 << 20;
 /** Entities that are turned into text before others have their turn. */
 const ENTITIES_AT_A_TIME = 500;
+/** A piece of a snapshot ends with the entity that reaches this. */
+const PIECE_LENGTH = 256 << 10;
 /** After so many, decisions wait. */
 const ATTEMPTS_MAX = 5;
 /** For how long a snapshot is handed out; what changed since then follows it. */
@@ -23,6 +25,13 @@ interface KeptChange {
   readonly hash: string | undefined;
   readonly previousHash: string | undefined;
   readonly line: string;
+}
+
+/** Consecutive lines, and the change that the last of them is. */
+export interface NextLines {
+  /** Empty if there are none. */
+  readonly text: string;
+  readonly position: Position;
 }
 
 interface KeptSnapshot {
@@ -88,23 +97,43 @@ export class ChangeHub {
    *
    * @returns Undefined if they are not at hand, or the position is of another history: a snapshot is needed.
    */
-  linesAfter({ sequence, hash }: Position): readonly string[] | undefined {
-    const head = this.position;
-    if (sequence > head.sequence) return [];
-    if (sequence === head.sequence) return isSame(hash, head.hash) ? [] : undefined;
-    const first = this.#kept[0]?.sequence ?? head.sequence + 1;
-    const at = sequence + 1 - first;
-    if (at < 0 || !isSame(hash, this.#kept[at]?.previousHash ?? "")) return undefined;
-    return this.#kept.slice(at).map(({ line }) => line);
+  linesAfter(position: Position): readonly string[] | undefined {
+    const at = this.#indexAfter(position);
+    return at === undefined ? undefined : this.#kept.slice(at).map(({ line }) => line);
   }
 
-  /** The pieces of a snapshot, each of whole lines. */
-  snapshot(): Promise<readonly string[]> {
+  /**
+   * The next lines after a position, up to a length, but at least one; see {@link linesAfter}.
+   *
+   * @returns Undefined if a snapshot is needed.
+   */
+  nextAfter(position: Position, lengthMax: number): NextLines | undefined {
+    const at = this.#indexAfter(position);
+    if (at === undefined) return undefined;
+    let last = this.#kept[at];
+    if (last === undefined) return { text: "", position };
+    let text = last.line;
+    for (let next = at + 1; next < this.#kept.length; next++) {
+      const { line } = this.#kept[next];
+      if (text.length + line.length > lengthMax) break;
+      text += line;
+      last = this.#kept[next];
+    }
+    return { text, position: { sequence: last.sequence, hash: last.hash ?? "" } };
+  }
+
+  /**
+   * The pieces of a snapshot, each of whole lines.
+   *
+   * @param isBeingRead - Whether the last one is still being sent to a follower: it is then handed out for as long as
+   *   the changes after it are at hand, so that slow followers don't keep one each in memory.
+   */
+  snapshot(isBeingRead = false): Promise<readonly string[]> {
     const kept = this.#snapshot;
     const isUsable =
       kept !== undefined &&
-      readMs() - kept.madeAtMs < SNAPSHOT_MS_MAX &&
-      this.linesAfter(kept.position) !== undefined;
+      (isBeingRead || readMs() - kept.madeAtMs < SNAPSHOT_MS_MAX) &&
+      this.#indexAfter(kept.position) !== undefined;
     if (isUsable) return kept.pieces;
     const made = { position: this.position, madeAtMs: readMs() };
     this.#snapshot = Object.assign(made, { pieces: this.#makeSnapshot(made) });
@@ -115,6 +144,16 @@ export class ChangeHub {
   subscribe(onChange: () => void): Unsubscribe {
     this.#subscribers.add(onChange);
     return () => this.#subscribers.delete(onChange);
+  }
+
+  /** Where the next change is, or will be. Undefined: a snapshot is needed. */
+  #indexAfter({ sequence, hash }: Position): number | undefined {
+    const head = this.position;
+    if (sequence > head.sequence) return this.#kept.length;
+    if (sequence === head.sequence) return isSame(hash, head.hash) ? this.#kept.length : undefined;
+    const first = this.#kept[0]?.sequence ?? head.sequence + 1;
+    const at = sequence + 1 - first;
+    return at >= 0 && isSame(hash, this.#kept[at]?.previousHash ?? "") ? at : undefined;
   }
 
   #keep(change: NodeChange): void {
@@ -161,14 +200,15 @@ export class ChangeHub {
   }
 
   *#piecesOf(kind: EntityKind): Iterable<{ text: string; entities: number }> {
-    let lines: string[] = [];
+    let [text, entities] = ["", 0];
     for (const entity of this.#state.all(kind)) {
-      lines.push(toLine(entity));
-      if (lines.length < ENTITIES_AT_A_TIME) continue;
-      yield { text: lines.join(""), entities: lines.length };
-      lines = [];
+      text += toLine(entity);
+      entities++;
+      if (entities < ENTITIES_AT_A_TIME && text.length < PIECE_LENGTH) continue;
+      yield { text, entities };
+      [text, entities] = ["", 0];
     }
-    if (lines.length > 0) yield { text: lines.join(""), entities: lines.length };
+    if (entities > 0) yield { text, entities };
   }
 
   #notify(): void {

@@ -6,10 +6,13 @@ import { after } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { StoreUses } from "../keys/key-uses.js";
 import type { ChangeHub } from "./change-hub.js";
-import { FOLLOWERS_MAX, type FollowerReport, FollowerStreams } from "./follower-streams.js";
+import { endOfPiece, type FollowerReport } from "./follower-stream.js";
+import { type FollowerBounds, FollowerStreams } from "./follower-streams.js";
 
 /** Snapshots that are sent at a time; a follower beyond that comes back a moment later. */
-const SNAPSHOTS_MAX = 100;
+const SNAPSHOTS_MAX = 200;
+/** To followers with one access token. */
+const TOKEN_SNAPSHOTS_MAX = 100;
 /** How long a follower may take for one piece of a snapshot. */
 const PIECE_MS_MAX = 30_000;
 
@@ -33,35 +36,50 @@ export class FeedServer {
   readonly streams: FollowerStreams;
   readonly #hub: ChangeHub;
   readonly #storeUses: StoreUses;
-  #snapshots = 0;
+  /** The tokens of those that are sent a snapshot. */
+  readonly #snapshots: string[] = [];
 
-  constructor(hub: ChangeHub, storeUses: StoreUses) {
+  constructor(hub: ChangeHub, storeUses: StoreUses, bounds: Partial<FollowerBounds> = {}) {
     this.#hub = hub;
     this.#storeUses = storeUses;
-    this.streams = new FollowerStreams(hub);
+    this.streams = new FollowerStreams(hub, bounds);
   }
 
-  /** Sends a snapshot, as fast as the follower reads it. @throws ServerError if too many are sent already. */
-  snapshotStream(): (response: ServerResponse) => void {
-    if (this.#snapshots >= SNAPSHOTS_MAX) throw busy(`${SNAPSHOTS_MAX} snapshots are being sent`);
+  /**
+   * Sends a snapshot, as fast as the follower reads it.
+   *
+   * @param token - What the follower's access token is known by.
+   * @throws ServerError if too many are sent already, to this token or to all.
+   */
+  snapshotStream(token: string): (response: ServerResponse) => void {
+    const ofToken = this.#snapshots.filter((each) => each === token).length;
+    if (this.#snapshots.length >= SNAPSHOTS_MAX || ofToken >= TOKEN_SNAPSHOTS_MAX)
+      throw busy(`${this.#snapshots.length} snapshots are being sent`);
     return (response) => {
-      this.#snapshots++;
+      this.#snapshots.push(token);
       void this.#sendSnapshot(response)
         .catch(() => response.destroy())
-        .finally(() => {
-          this.#snapshots--;
-        });
+        .finally(() => this.#snapshots.splice(this.#snapshots.indexOf(token), 1));
     };
   }
 
-  /** Sends changes for as long as the follower listens. @throws ServerError if there are too many followers. */
-  changesStream(query: StreamQuery): (response: ServerResponse) => void {
-    if (this.streams.count >= FOLLOWERS_MAX) throw busy(`there are ${FOLLOWERS_MAX} followers`);
+  /**
+   * Sends changes for as long as the follower listens.
+   *
+   * @param token - What the follower's access token is known by.
+   * @throws ServerError if there are too many followers, of this token or of all.
+   */
+  changesStream(query: StreamQuery, token: string): (response: ServerResponse) => void {
+    this.streams.mustHavePlace(token);
     const { after: sequence, hash, node, version } = query;
-    return (response) => {
+    const [position, report] = [
+      { sequence, hash },
+      { node, version, sequence },
+    ];
+    return (sink) => {
       // Small lines go out when they are written.
-      response.socket?.setNoDelay(true);
-      this.streams.add(response, { sequence, hash }, { node, version, sequence });
+      sink.socket?.setNoDelay(true);
+      this.streams.add({ sink, position, report, token });
     };
   }
 
@@ -77,9 +95,14 @@ export class FeedServer {
   }
 
   async #sendSnapshot(response: ServerResponse): Promise<void> {
-    for (const piece of await this.#hub.snapshot()) {
-      if (response.write(piece)) continue;
-      if (!(await untilDrained(response))) return;
+    // This one is counted already.
+    const isBeingRead = this.#snapshots.length > 1;
+    for (const lines of await this.#hub.snapshot(isBeingRead)) {
+      for (let begin = 0; begin < lines.length; ) {
+        const end = endOfPiece(lines, begin);
+        if (!response.write(lines.slice(begin, end)) && !(await untilDrained(response))) return;
+        begin = end;
+      }
     }
     response.end();
   }

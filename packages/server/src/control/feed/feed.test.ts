@@ -13,6 +13,9 @@ import type { FollowControlConfig } from "../../config/config.js";
 import { silentTelemetry } from "../../telemetry/silent-telemetry.js";
 import { Changes } from "../changes/changes.js";
 import { type ControlNode, openControlNode } from "../control-node.js";
+import { Follower } from "../state/follower.js";
+import { FeedServer } from "./feed-server.js";
+import { HttpFeed } from "./http-feed.js";
 
 const all = testDatabases();
 const closing: (() => unknown)[] = [];
@@ -40,9 +43,10 @@ async function openControl(url: string): Promise<ControlNode> {
   return (await openNode(toControlConfig(url, { hasRules: false }))).node;
 }
 
-async function listen(node: ControlNode, port = 0) {
-  if (node.feedServer === undefined) throw new Error("it has no feed");
-  const listener = await listenToFollowers(node.feedServer, port);
+async function listen(from: ControlNode | FeedServer, port = 0) {
+  const feed = from instanceof FeedServer ? from : from.feedServer;
+  if (feed === undefined) throw new Error("it has no feed");
+  const listener = await listenToFollowers(feed, port);
   closing.push(() => listener.close());
   return listener;
 }
@@ -70,7 +74,8 @@ function savePlan(node: ControlNode, id: string, tier: string) {
   return plans.put(by(), { id, input: { tier } });
 }
 
-const tierOf = (node: ControlNode, id: string) => node.state.find("plan", id)?.tier;
+const tierOf = (node: ControlNode, id: string) =>
+  node.state.find("plan", id)?.tier as string | undefined;
 
 describe.each(all)("a follower of a control node with $name", (databases) => {
   it("has everything when it starts, each change soon after, and is listed with what it has applied", async () => {
@@ -180,24 +185,91 @@ describe("a follower", () => {
     );
   });
 
-  it("that reads nothing is cut off, and costs the others nothing", async () => {
+  it("that reads nothing costs little memory, is cut off after a while, and costs the others nothing", async () => {
     const control = await openControl(await sqlite.create());
-    const { url, port } = await listen(control);
+    const feed = new FeedServer(control.hub, async () => {}, { stallMsMax: 2_000 });
+    const { streams } = feed;
+    closing.push(() => feed.close());
+    const { url, port } = await listen(feed);
     const { node } = await openNode(followConfig(url));
     const stuck = await openStuck(port);
-    const streams = control.feedServer?.streams;
-    await vi.waitFor(() => expect(streams?.count).toBe(2), 2_000);
+    await vi.waitFor(() => expect(streams.count).toBe(2), 2_000);
+    let waitingBytes = 0;
     const big = "x".repeat(900);
-    for (let n = 0; streams?.cutOff === 0 && n < 200; n++) {
+    for (let n = 0; n < 300; n++) {
       const attributes = Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`a${i}`, big]));
       await control.plane?.tenants.put(by(), { id: `t${n}`, input: { attributes } });
       // SQLite answers within one turn of the event loop, and sockets need turns too.
       await pause(1);
+      waitingBytes = Math.max(waitingBytes, streams.waitingBytes);
     }
-    expect(streams?.cutOff).toBe(1);
-    expect(streams?.list().map((each) => each.node)).toEqual(["edge-1"]);
+    expect(waitingBytes).toBeLessThan(1 << 20);
+    await vi.waitFor(() => expect(streams.cutOff).toBe(1), 10_000);
+    expect(streams.list().map((each) => each.node)).toEqual(["edge-1"]);
     await vi.waitFor(() => expect(node.state.sequence).toBe(control.state.sequence), 2_000);
     stuck.destroy();
+  }, 30_000);
+
+  it("gets a change that takes longer than a heartbeat to arrive", async () => {
+    const database = await sqlite.create();
+    const control = await openControl(database);
+    const listener = await listen(control);
+    const proxy = await startFaultProxy({ port: listener.port });
+    closing.push(() => proxy.close());
+    const { node } = await openNode(followConfig(`http://127.0.0.1:${proxy.port}`));
+    // Some megabytes a second.
+    proxy.trickle({ bytes: 100_000, everyMs: 20 });
+    const tier = "x".repeat(12 << 20);
+    const edit = { action: "save", kind: "plan" as const, id: "big", body: { tier } };
+    await new Changes(sqlite.open(database)).apply(by(), () => [edit]);
+    await vi.waitFor(() => expect(tierOf(node, "big")?.length).toBe(tier.length), 30_000);
+    const opened = listener.requests.filter((each) => each === "GET /v1/control/changes");
+    expect(opened).toHaveLength(1);
+  }, 60_000);
+
+  it("that missed thousands of changes catches up with them", async () => {
+    const database = await sqlite.create();
+    const control = await openControl(database);
+    const listener = await listen(control);
+    const { node } = await openNode(followConfig(listener.url));
+    await listener.close();
+    const edits = Array.from({ length: 5_000 }, (_, n) => ({
+      action: "save",
+      kind: "plan" as const,
+      id: `p${n}`,
+      body: { tier: "many" },
+    }));
+    await new Changes(sqlite.open(database)).apply(by(), () => edits);
+    await control.catchUp();
+    const { requests } = await listen(control, listener.port);
+    await vi.waitFor(() => expect(tierOf(node, "p4999")).toBe("many"), 15_000);
+    expect(requests).not.toContain("GET /v1/control/snapshot");
+  }, 30_000);
+
+  it("does not load a snapshot beyond its bound, says so, and keeps what it has", async () => {
+    const control = await openControl(await sqlite.create());
+    await savePlan(control, "a", "one");
+    const { url } = await listen(control);
+    const options = { ...followConfig(url), version: "1", snapshotLengthMax: 2_000 };
+    const first = new Follower({ feed: new HttpFeed(options), ...options });
+    await first.start();
+    await first.close();
+    for (let n = 0; n < 50; n++) await savePlan(control, `p${n}`, "x".repeat(60));
+    const problems: string[] = [];
+    // It comes back without the number of its last change, as with a restored backup: it needs a snapshot.
+    control.hub.restart();
+    const again = new Follower({
+      feed: new HttpFeed(options),
+      ...options,
+      onProblem: (_, error) => problems.push(String(error)),
+    });
+    closing.push(() => again.close());
+    await again.start();
+    await vi.waitFor(() => {
+      expect(problems.join()).toMatch(/its snapshot has over 2000 characters, the bound/);
+    }, 5_000);
+    expect(again.state.find("plan", "a")).toMatchObject({ tier: "one" });
+    expect(again.hasState).toBe(true);
   });
 
   it("that hears nothing for some seconds opens its stream again", async () => {

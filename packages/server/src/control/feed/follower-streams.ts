@@ -1,72 +1,64 @@
 // The streams of changes to followers, as a control node serves them. Each change is text once and written to all,
-// some followers at a time, so that a thousand of them don't hold up decisions. One that reads too slowly is cut off:
-// it comes back and goes on where it was.
+// some followers at a time, so that a thousand of them don't hold up decisions. What waits for all of them together is
+// bounded: a follower that reads nothing for long is cut off, the slowest first when memory runs short. It comes back
+// and goes on where it was.
 
 import { atEndOfTurn, every, wallMs } from "../../base/clock.js";
+import { ServerError } from "../../base/errors.js";
 import type { Unsubscribe } from "../database/database.js";
-import type { Position } from "../state/state.js";
 import type { ChangeHub } from "./change-hub.js";
-import { toLine } from "./feed-lines.js";
+import {
+  type FollowerReport,
+  type FollowerStatus,
+  FollowerStream,
+  type NewFollower,
+  type StreamOwner,
+} from "./follower-stream.js";
 
-/** Where the lines of one follower go: a response. */
-export interface FollowerSink {
-  /** Bytes that wait to be sent. */
-  readonly writableLength: number;
-  write(text: string): unknown;
-  /** Ends it after what was written. */
-  end(): unknown;
-  /** Ends it now. */
-  destroy(): unknown;
-  once(event: "close", listener: () => void): unknown;
+/** What followers may take of a control node. */
+export interface FollowerBounds {
+  /** Streams at a time; further ones are refused. Default 4,000. */
+  readonly streamsMax: number;
+  /** Streams of one access token, so that one that leaks can't take all. Default 2,000. */
+  readonly tokenStreamsMax: number;
+  /** Bytes that may wait to be sent to all followers together. Default 64 MiB. */
+  readonly waitingBytesMax: number;
+  /** How long a follower may take none of what waits for it. Default 15,000. */
+  readonly stallMsMax: number;
+  /** The same when memory is short. Default 1,000. */
+  readonly shortStallMsMax: number;
 }
 
-/** Who follows. */
-export interface FollowerReport {
-  readonly node: string;
-  /** Of Sluice. */
-  readonly version: string;
-  /** The last change that it has applied. */
-  readonly sequence: number;
-}
-
-/** A follower as `GET /v1/nodes` shows it. */
-export interface FollowerStatus extends FollowerReport {
-  readonly connectedAtMs: number;
-  /** When it last reported. */
-  readonly seenAtMs: number;
-}
-
-/** Followers at a time; further ones are refused. */
-export const FOLLOWERS_MAX = 4_000;
-/** What may wait to be sent to one follower beyond what it asked for first. */
-const WAITING_BYTES_MAX = 4 << 20;
+const BOUNDS: FollowerBounds = {
+  streamsMax: 4_000,
+  tokenStreamsMax: 2_000,
+  waitingBytesMax: 64 << 20,
+  stallMsMax: 15_000,
+  shortStallMsMax: 1_000,
+};
 const HEARTBEAT_MS = 1_000;
 /** Heartbeats are spread over this many turns of a second. */
 const HEARTBEAT_TURNS = 20;
 /** Followers that are written to before others have their turn. */
 const AT_A_TIME = 25;
 
-interface Stream {
-  readonly sink: FollowerSink;
-  /** What was sent. */
-  position: Position;
-  status: FollowerStatus;
-  isOpen: boolean;
-}
-
 /** All streams of a node. */
-export class FollowerStreams {
-  readonly #hub: ChangeHub;
-  readonly #streams = new Set<Stream>();
+export class FollowerStreams implements StreamOwner {
+  readonly hub: ChangeHub;
+  readonly #bounds: FollowerBounds;
+  readonly #streams = new Set<FollowerStream>();
   readonly #stopHub: Unsubscribe;
   readonly #stopBeating: () => void;
+  #waitingBytes = 0;
+  #isShort = false;
   #isSending = false;
   #isBehind = false;
   #turn = 0;
   #cutOff = 0;
 
-  constructor(hub: ChangeHub) {
-    this.#hub = hub;
+  constructor(hub: ChangeHub, bounds: Partial<FollowerBounds> = {}) {
+    this.hub = hub;
+    this.#bounds = { ...BOUNDS, ...bounds };
     this.#stopHub = hub.subscribe(() => this.#send());
     this.#stopBeating = every(HEARTBEAT_MS / HEARTBEAT_TURNS, () => this.#beat());
   }
@@ -81,20 +73,47 @@ export class FollowerStreams {
     return this.#cutOff;
   }
 
+  /** Bytes that wait to be sent to all followers together. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  /** Whether another piece may wait. */
+  get hasRoom(): boolean {
+    const hasRoom = this.#waitingBytes < this.#bounds.waitingBytesMax;
+    if (!hasRoom) this.#isShort = true;
+    return hasRoom;
+  }
+
   /** Who follows, by name. */
   list(): FollowerStatus[] {
     const all = [...this.#streams].map(({ status }) => status);
     return all.sort((a, b) => (a.node < b.node ? -1 : 1));
   }
 
+  /**
+   * Whether a follower with a token may be added.
+   *
+   * @throws ServerError `SLUICE_CONTROL_UNAVAILABLE` if there are too many, of this token or of all.
+   */
+  mustHavePlace(token: string): void {
+    const { streamsMax, tokenStreamsMax } = this.#bounds;
+    if (this.#streams.size >= streamsMax) throw full(`there are ${streamsMax} followers`);
+    let ofToken = 0;
+    for (const stream of this.#streams) if (stream.token === token) ofToken++;
+    if (ofToken < tokenStreamsMax) return;
+    throw full(`${tokenStreamsMax} followers use this access token; give others one of their own`);
+  }
+
   /** Sends the changes after a position to a follower, and what comes after them. */
-  add(sink: FollowerSink, position: Position, report: FollowerReport): void {
-    const nowMs = wallMs();
-    const status = { ...report, connectedAtMs: nowMs, seenAtMs: nowMs };
-    const stream: Stream = { sink, position, status, isOpen: true };
+  add(follower: NewFollower): void {
+    const stream = new FollowerStream(follower, this);
     this.#streams.add(stream);
-    sink.once("close", () => this.#remove(stream));
-    if (this.#advance(stream) && stream.isOpen) sink.write(this.#toHeartbeat());
+    follower.sink.on("close", () => {
+      stream.forget();
+      this.#streams.delete(stream);
+    });
+    stream.advance();
   }
 
   /** What a follower has applied by now. Unknown ones are ignored: their stream has just ended. */
@@ -105,11 +124,19 @@ export class FollowerStreams {
     }
   }
 
+  /** Counts what waits. When memory was short and is there again, those that had to wait get the rest. */
+  waitingChanged(byBytes: number): void {
+    this.#waitingBytes += byBytes;
+    if (!this.#isShort || this.#waitingBytes > this.#bounds.waitingBytesMax / 2) return;
+    this.#isShort = false;
+    this.#send();
+  }
+
   /** Ends all streams. */
   close(): void {
     this.#stopHub();
     this.#stopBeating();
-    for (const { sink } of this.#streams) sink.destroy();
+    for (const stream of this.#streams) stream.close();
     this.#streams.clear();
   }
 
@@ -127,52 +154,42 @@ export class FollowerStreams {
       this.#isBehind = false;
       let count = 0;
       for (const stream of this.#streams) {
-        this.#advance(stream);
+        stream.advance();
         if (++count % AT_A_TIME === 0) await new Promise<void>((resolve) => atEndOfTurn(resolve));
       }
     }
   }
 
-  /** Writes what a follower has not been sent. False if it has to load a snapshot, and its stream ends. */
-  #advance(stream: Stream): boolean {
-    const lines = this.#hub.linesAfter(stream.position);
-    if (lines === undefined) {
-      stream.sink.write(toLine({ gap: "changes are not at hand" }));
-      stream.sink.end();
-      this.#remove(stream);
-      return false;
-    }
-    if (lines.length === 0) return true;
-    if (this.#isTooSlow(stream)) return false;
-    stream.sink.write(lines.length === 1 ? (lines[0] ?? "") : lines.join(""));
-    stream.position = this.#hub.position;
-    return true;
-  }
-
   #beat(): void {
     this.#turn = (this.#turn + 1) % HEARTBEAT_TURNS;
-    const line = this.#toHeartbeat();
+    if (this.#isShort) this.#makeRoom();
     let at = 0;
     for (const stream of this.#streams) {
       if (at++ % HEARTBEAT_TURNS !== this.#turn) continue;
-      if (!this.#isTooSlow(stream)) stream.sink.write(line);
+      stream.beat();
+      if (stream.stalledMs >= this.#bounds.stallMsMax) this.#cut(stream);
     }
   }
 
-  #isTooSlow(stream: Stream): boolean {
-    if (stream.sink.writableLength <= WAITING_BYTES_MAX) return false;
+  /** Cuts off those that have stalled for longest, until half of the memory is there again. */
+  #makeRoom(): void {
+    const { waitingBytesMax, shortStallMsMax } = this.#bounds;
+    const stalled = [...this.#streams]
+      .filter(({ stalledMs }) => stalledMs >= shortStallMsMax)
+      .sort((a, b) => b.stalledMs - a.stalledMs);
+    for (const stream of stalled) {
+      if (this.#waitingBytes <= waitingBytesMax / 2) return;
+      this.#cut(stream);
+    }
+  }
+
+  #cut(stream: FollowerStream): void {
     this.#cutOff++;
-    stream.sink.destroy();
-    this.#remove(stream);
-    return true;
-  }
-
-  #remove(stream: Stream): void {
-    stream.isOpen = false;
     this.#streams.delete(stream);
+    stream.close();
   }
+}
 
-  #toHeartbeat(): string {
-    return toLine({ heartbeat: { sequence: this.#hub.position.sequence, atMs: wallMs() } });
-  }
+function full(seen: string): ServerError {
+  return new ServerError("SLUICE_CONTROL_UNAVAILABLE", `${seen}; try again in a moment`);
 }

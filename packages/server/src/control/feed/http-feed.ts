@@ -10,25 +10,24 @@ import { createRandom } from "../../telemetry/random.js";
 import type { Unsubscribe } from "../database/database.js";
 import type { LastUses } from "../keys/key-uses.js";
 import type { NodeChange, Position, Snapshot } from "../state/state.js";
+import { ChangeStream, unavailable } from "./change-stream.js";
 import type { ResolvingFeed } from "./feed.js";
-import { FEED_TYPE, LineSplitter, readStreamLine, SnapshotReader } from "./feed-lines.js";
+import { FEED_TYPE, LineSplitter, SnapshotReader } from "./feed-lines.js";
 import { ControlNodeClient, type NodeRequest } from "./http-requests.js";
 
-/** Without a line for so long, a stream is given up: heartbeats come every second. */
-const SILENCE_MS_MAX = 5_000;
-/** A control node may be this long behind another one before its followers load its snapshot. */
-const BEHIND_MS_MAX = 10_000;
 const RETRY_MS_MIN = 200;
 const RETRY_MS_MAX = 10_000;
-/** Changes that wait to be applied; beyond it nothing more is read, and the control node cuts the stream off. */
-const WAITING_MAX = 2_000;
 const REPORT_MS = 2_000;
+/** Characters of a snapshot: about two million API keys. */
+const SNAPSHOT_LENGTH_MAX = 512 << 20;
 
 /** Options of {@link HttpFeed}. */
 export interface HttpFeedOptions
   extends Pick<FollowControlConfig, "url" | "token" | "caFile" | "node"> {
   /** Of Sluice. */
   readonly version: string;
+  /** Characters of a snapshot; a longer one is not read to its end, and the follower keeps what it has. Default 512 Mi. */
+  readonly snapshotLengthMax?: number;
   /** Numbers from 0 to below 1, by which pauses differ. Default: random ones. */
   readonly random?: () => number;
 }
@@ -59,11 +58,9 @@ export class HttpFeed implements ResolvingFeed {
     this.#mustWait();
     try {
       const body = await this.#get({ path: "/v1/control/snapshot" });
-      const [splitter, reader] = [new LineSplitter(), new SnapshotReader()];
-      body.setEncoding("utf8");
-      for await (const piece of body) for (const line of splitter.add(piece)) reader.add(line);
+      const snapshot = await this.#readSnapshot(body);
       this.#closeStream();
-      return reader.finish();
+      return snapshot;
     } catch (error) {
       throw this.#failed(error);
     }
@@ -94,6 +91,19 @@ export class HttpFeed implements ResolvingFeed {
       this.#closeStream();
       this.#client.close();
     };
+  }
+
+  async #readSnapshot(body: IncomingMessage): Promise<Snapshot> {
+    const { snapshotLengthMax = SNAPSHOT_LENGTH_MAX } = this.#options;
+    const [splitter, reader] = [new LineSplitter(), new SnapshotReader()];
+    let length = 0;
+    body.setEncoding("utf8");
+    for await (const piece of body) {
+      length += piece.length;
+      if (length > snapshotLengthMax) throw tooLong(snapshotLengthMax);
+      for (const line of splitter.add(piece)) reader.add(line);
+    }
+    return reader.finish();
   }
 
   async #open({ sequence, hash }: Position): Promise<void> {
@@ -180,108 +190,6 @@ export class HttpFeed implements ResolvingFeed {
   }
 }
 
-interface StreamEvents {
-  readonly onChange: () => void;
-  /** Called once, unless it is closed. */
-  readonly onEnd: (error: unknown) => void;
-}
-
-/** One response with changes. */
-class ChangeStream {
-  readonly #body: IncomingMessage;
-  readonly #events: StreamEvents;
-  readonly #splitter = new LineSplitter();
-  /** Resolves with the first heartbeat; rejects if the stream ends before it. */
-  readonly begun: Promise<void>;
-  #begin: () => void = () => {};
-  #fail: (error: unknown) => void = () => {};
-  #waiting: NodeChange[] = [];
-  #gap: string | undefined;
-  #heardMs = readMs();
-  #head = 0;
-  /** Since when the control node is behind this follower. */
-  #behindSinceMs: number | undefined;
-  #cancelSilence: CancelTimer = () => {};
-  #isOver = false;
-
-  constructor(body: IncomingMessage, events: StreamEvents) {
-    this.#body = body;
-    this.#events = events;
-    this.begun = new Promise((resolve, reject) => {
-      this.#begin = resolve;
-      this.#fail = reject;
-    });
-    this.begun.catch(() => {});
-    body.setEncoding("utf8");
-    body.on("data", (piece: string) => this.#hear(piece));
-    body.on("error", (error) => this.#end(error));
-    body.on("end", () => this.#end(unavailable("the stream of changes ended")));
-    this.#watchSilence();
-  }
-
-  /** What has come after a position. @throws ServerError `SLUICE_CONTROL_GAP` if a snapshot is needed. */
-  take({ sequence }: Position): readonly NodeChange[] {
-    const changes = this.#waiting;
-    this.#waiting = [];
-    if (changes.length > 0 && this.#body.isPaused()) this.#body.resume();
-    if (changes.length === 0 && this.#gap !== undefined) throw gap(this.#gap);
-    if (changes.length === 0) this.#mustNotBeBehind(sequence);
-    return changes;
-  }
-
-  close(): void {
-    this.#isOver = true;
-    this.#cancelSilence();
-    this.#fail(unavailable("the stream was closed"));
-    // Its error is of no interest any more.
-    this.#body.on("error", () => {});
-    this.#body.destroy();
-  }
-
-  #hear(piece: string): void {
-    if (this.#isOver) return;
-    this.#heardMs = readMs();
-    try {
-      for (const line of this.#splitter.add(piece)) this.#read(line);
-    } catch (error) {
-      this.#end(error);
-      return;
-    }
-    if (this.#waiting.length >= WAITING_MAX) this.#body.pause();
-    if (this.#waiting.length > 0 || this.#gap !== undefined) this.#events.onChange();
-  }
-
-  #read(text: string): void {
-    const line = readStreamLine(text);
-    if ("heartbeat" in line) this.#head = line.heartbeat.sequence;
-    else if ("gap" in line) this.#gap = line.gap;
-    else this.#waiting.push(line);
-    if ("heartbeat" in line || "gap" in line) this.#begin();
-  }
-
-  #mustNotBeBehind(sequence: number): void {
-    if (this.#head >= sequence) this.#behindSinceMs = undefined;
-    else this.#behindSinceMs ??= readMs();
-    if (this.#behindSinceMs === undefined || readMs() - this.#behindSinceMs < BEHIND_MS_MAX) return;
-    throw gap(`the control node is at change ${this.#head}, and this node at ${sequence}`);
-  }
-
-  #watchSilence(): void {
-    this.#cancelSilence = after(SILENCE_MS_MAX / 5, () => {
-      // Nothing is heard while it is paused.
-      if (this.#body.isPaused()) this.#heardMs = readMs();
-      if (readMs() - this.#heardMs < SILENCE_MS_MAX) return this.#watchSilence();
-      this.#end(unavailable(`nothing came for ${SILENCE_MS_MAX} ms`));
-    });
-  }
-
-  #end(error: unknown): void {
-    if (this.#isOver) return;
-    this.close();
-    this.#events.onEnd(this.#gap === undefined ? error : gap(this.#gap));
-  }
-}
-
 function describe(status: number, type: string): string {
   switch (status) {
     case 401:
@@ -303,10 +211,7 @@ function reasonOf(error: unknown): string {
   );
 }
 
-function unavailable(seen: string, cause?: unknown): ServerError {
-  return new ServerError("SLUICE_CONTROL_UNAVAILABLE", seen, { cause });
-}
-
-function gap(seen: string): ServerError {
-  return new ServerError("SLUICE_CONTROL_GAP", seen);
+function tooLong(lengthMax: number): ServerError {
+  const advice = "remove API keys and tenants that are not used, or follow another control node";
+  return unavailable(`its snapshot has over ${lengthMax} characters, the bound; ${advice}`);
 }

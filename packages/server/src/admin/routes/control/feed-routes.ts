@@ -16,6 +16,7 @@ import { ServerError } from "../../../base/errors.js";
 import { FEED_TYPE } from "../../../control/feed/feed-lines.js";
 import type { FeedServer } from "../../../control/feed/feed-server.js";
 import { json, type StreamedReply } from "../../admin-reply.js";
+import type { Caller } from "../../auth/caller.js";
 import { controlAnswers } from "../../control-replies.js";
 import { queryNumber } from "../../paging.js";
 import { type AdminContext, controlRoute, type Route, route } from "../../route.js";
@@ -51,8 +52,8 @@ export const feedRoutes: readonly Route[] = [
     role: "node",
     summary: "Everything that a node needs, one JSON value a line.",
     reply: undefined,
-    handle: (_plane, _request, context) => {
-      return toReply(feedOf(context).snapshotStream());
+    handle: (_plane, { caller }, context) => {
+      return toReply(feedOf(context).snapshotStream(tokenOf(caller)));
     },
   }),
   controlRoute({
@@ -67,8 +68,8 @@ export const feedRoutes: readonly Route[] = [
       ...who,
     }),
     reply: undefined,
-    handle: (_plane, { query }, context) => {
-      return toReply(feedOf(context).changesStream(query));
+    handle: (_plane, { query, caller }, context) => {
+      return toReply(feedOf(context).changesStream(query, tokenOf(caller)));
     },
   }),
   controlRoute({
@@ -114,6 +115,11 @@ function toReply(write: (response: ServerResponse) => void): StreamedReply {
       else write(response);
     },
   };
+}
+
+/** What the caller's token is known by. */
+function tokenOf({ tokenId, name }: Caller): string {
+  return tokenId ?? name;
 }
 
 function feedOf({ control: { feed } }: AdminContext): FeedServer {

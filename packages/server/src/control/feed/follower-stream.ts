@@ -1,0 +1,190 @@
+// The stream of changes to one follower. It reads the lines of the hub at the pace of the follower, so that what waits
+// in memory for a slow one is a piece or two, whether it is behind by ten thousand changes or by one long line.
+
+import { readMs, wallMs } from "../../base/clock.js";
+import type { Position } from "../state/state.js";
+import type { ChangeHub } from "./change-hub.js";
+import { toLine } from "./feed-lines.js";
+
+/** Where the lines of one follower go: a response. */
+export interface FollowerSink {
+  /** Bytes that wait to be sent. */
+  readonly writableLength: number;
+  /** False if it should not be written to until it has drained. */
+  write(text: string): boolean;
+  /** Ends it after what was written. */
+  end(): unknown;
+  /** Ends it now. */
+  destroy(): unknown;
+  on(event: "drain" | "close", listener: () => void): unknown;
+}
+
+/** Who follows. */
+export interface FollowerReport {
+  readonly node: string;
+  /** Of Sluice. */
+  readonly version: string;
+  /** The last change that it has applied. */
+  readonly sequence: number;
+}
+
+/** A follower as `GET /v1/nodes` shows it. */
+export interface FollowerStatus extends FollowerReport {
+  readonly connectedAtMs: number;
+  /** When it last reported. */
+  readonly seenAtMs: number;
+}
+
+/** A follower that asks for changes. */
+export interface NewFollower {
+  readonly sink: FollowerSink;
+  /** The last change that it has. */
+  readonly position: Position;
+  readonly report: FollowerReport;
+  /** What its access token is known by. */
+  readonly token: string;
+}
+
+/** What a stream asks of all streams. */
+export interface StreamOwner {
+  readonly hub: ChangeHub;
+  /** Whether there is memory for another piece. */
+  readonly hasRoom: boolean;
+  /** Other bytes wait than before. */
+  waitingChanged(byBytes: number): void;
+}
+
+/** What is written in one call: a longer line goes out in pieces. */
+export const PIECE_LENGTH = 64 << 10;
+
+/** Sends changes until it is closed. */
+export class FollowerStream {
+  readonly token: string;
+  status: FollowerStatus;
+  readonly #sink: FollowerSink;
+  readonly #owner: StreamOwner;
+  /** The last change of what was taken from the hub. */
+  #position: Position;
+  /** Lines that are being written, and how much of them was; empty between lines. */
+  #text = "";
+  #written = 0;
+  #isFull = false;
+  #waitingBytes = 0;
+  #progressMs = readMs();
+  #isOpen = true;
+  /** The first heartbeat comes when the follower has all changes. */
+  #hasBeaten = false;
+
+  constructor({ sink, position, report, token }: NewFollower, owner: StreamOwner) {
+    this.token = token;
+    this.#sink = sink;
+    this.#owner = owner;
+    this.#position = position;
+    const nowMs = wallMs();
+    this.status = { ...report, connectedAtMs: nowMs, seenAtMs: nowMs };
+    sink.on("drain", () => this.#drained());
+  }
+
+  /** Bytes that wait for this follower. */
+  get waitingBytes(): number {
+    return this.#waitingBytes;
+  }
+
+  /** How long something has waited without any of it being sent; 0 if nothing waits. */
+  get stalledMs(): number {
+    return this.#isOpen && this.#waitingBytes > 0 ? readMs() - this.#progressMs : 0;
+  }
+
+  /** Writes what the follower has not been sent, as far as it reads and there is memory. */
+  advance(): void {
+    while (this.#isOpen && !this.#isFull && this.#owner.hasRoom) {
+      if (this.#text === "" && !this.#takeNext()) return;
+      this.#write(this.#nextPiece());
+    }
+  }
+
+  /** Writes a heartbeat, unless changes are on their way: those are a sign of life too. */
+  beat(): void {
+    this.#look();
+    this.advance();
+    const isBusy = this.#isFull || this.#text !== "";
+    if (this.#isOpen && !isBusy) this.#write(this.#toHeartbeat());
+  }
+
+  /** Ends it now: the follower comes back and goes on where it was. */
+  close(): void {
+    this.forget();
+    this.#sink.destroy();
+  }
+
+  /** Its connection has ended. */
+  forget(): void {
+    this.#isOpen = false;
+    this.#count(0);
+  }
+
+  /** Takes lines from the hub. False if there are none, or the follower has to load a snapshot. */
+  #takeNext(): boolean {
+    const next = this.#owner.hub.nextAfter(this.#position, PIECE_LENGTH);
+    if (next === undefined) {
+      this.#sink.write(toLine({ gap: "changes are not at hand" }));
+      this.#sink.end();
+      this.#isOpen = false;
+      return false;
+    }
+    this.#text = next.text;
+    this.#position = next.position;
+    if (next.text !== "") return true;
+    if (!this.#hasBeaten) this.#write(this.#toHeartbeat());
+    return false;
+  }
+
+  #nextPiece(): string {
+    const [text, begin] = [this.#text, this.#written];
+    const end = endOfPiece(text, begin);
+    const isLast = end === text.length;
+    this.#text = isLast ? "" : text;
+    this.#written = isLast ? 0 : end;
+    return begin === 0 && isLast ? text : text.slice(begin, end);
+  }
+
+  #write(text: string): void {
+    this.#look();
+    this.#isFull = !this.#sink.write(text);
+    this.#count(this.#sink.writableLength);
+  }
+
+  #drained(): void {
+    if (!this.#isOpen) return;
+    this.#isFull = false;
+    this.#look();
+    this.advance();
+  }
+
+  /** Looks how much still waits: less than before is progress. */
+  #look(): void {
+    const waitingBytes = this.#sink.writableLength;
+    if (waitingBytes === 0 || waitingBytes < this.#waitingBytes) this.#progressMs = readMs();
+    this.#count(waitingBytes);
+  }
+
+  #count(waitingBytes: number): void {
+    const byBytes = waitingBytes - this.#waitingBytes;
+    this.#waitingBytes = waitingBytes;
+    if (byBytes !== 0) this.#owner.waitingChanged(byBytes);
+  }
+
+  #toHeartbeat(): string {
+    this.#hasBeaten = true;
+    const { sequence } = this.#owner.hub.position;
+    return toLine({ heartbeat: { sequence, atMs: wallMs() } });
+  }
+}
+
+/** Where a piece that begins at `begin` ends: not between the halves of a character. */
+export function endOfPiece(text: string, begin: number): number {
+  const end = begin + PIECE_LENGTH;
+  if (end >= text.length) return text.length;
+  const isHalf = (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
+  return isHalf ? end - 1 : end;
+}

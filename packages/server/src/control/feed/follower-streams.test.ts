@@ -1,0 +1,167 @@
+// What followers may take of a control node: memory, streams, and how long one may read nothing.
+
+import { EventEmitter } from "node:events";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { ControlState, type NodeChange } from "../state/state.js";
+import { ChangeHub } from "./change-hub.js";
+import { PIECE_LENGTH } from "./follower-stream.js";
+import { FollowerStreams } from "./follower-streams.js";
+
+// Timers and spans of the same clock, which the tests move.
+vi.mock("../../base/clock.js", async (load) => ({
+  ...(await load<typeof import("../../base/clock.js")>()),
+  readMs: () => Date.now(),
+}));
+
+/** A follower that reads when the test says so. */
+class TestSink extends EventEmitter {
+  readonly written: string[] = [];
+  writableLength = 0;
+  isDestroyed = false;
+  isReading = true;
+
+  write(text: string): boolean {
+    this.written.push(text);
+    if (!this.isReading) this.writableLength += Buffer.byteLength(text);
+    return this.writableLength < PIECE_LENGTH;
+  }
+
+  read(): void {
+    this.isReading = true;
+    this.writableLength = 0;
+    this.emit("drain");
+  }
+
+  /** Takes some of what waits. */
+  sip(): void {
+    this.writableLength = Math.max(0, this.writableLength - 1);
+  }
+
+  end(): void {}
+
+  destroy(): void {
+    this.isDestroyed = true;
+  }
+
+  /** The changes that it was sent. */
+  get changes(): string[] {
+    const lines = this.written.join("").split("\n").slice(0, -1);
+    return lines.filter((line) => !line.includes("heartbeat"));
+  }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function start(bounds: ConstructorParameters<typeof FollowerStreams>[1] = {}) {
+  const state = new ControlState();
+  const hub = new ChangeHub(state);
+  const streams = new FollowerStreams(hub, bounds);
+  let sequence = 0;
+  const change = (name: string) => {
+    const made: NodeChange = {
+      sequence: ++sequence,
+      kind: "plan",
+      entityId: "p",
+      after: { tier: name },
+    };
+    state.apply([made]);
+    hub.add([made]);
+  };
+  let names = 0;
+  const follow = ({ isReading = true, token = "t" } = {}) => {
+    const sink = new TestSink();
+    sink.isReading = isReading;
+    const report = { node: `n${++names}`, version: "1", sequence: 0 };
+    streams.mustHavePlace(token);
+    streams.add({ sink, position: { sequence: 0, hash: "" }, report, token });
+    return sink;
+  };
+  return { streams, change, follow };
+}
+
+it("keeps a piece or two in memory for a follower that does not read, and sends it the rest when it does", async () => {
+  const { streams, change, follow } = start();
+  for (let n = 0; n < 1_000; n++) change("x".repeat(10_000));
+  const sink = follow({ isReading: false });
+  expect(streams.waitingBytes).toBeLessThan(3 * PIECE_LENGTH);
+  sink.read();
+  await vi.advanceTimersByTimeAsync(100);
+  expect(sink.changes).toHaveLength(1_000);
+  expect(sink.written.at(-1)).toContain("heartbeat");
+  expect(streams.waitingBytes).toBe(0);
+});
+
+it("sends a long line in pieces that don't part a character, and no heartbeat in its middle", async () => {
+  const { change, follow } = start();
+  const sink = follow();
+  sink.isReading = false;
+  const long = `x${"😀".repeat(500_000)}`;
+  change(long);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(sink.written.length).toBeLessThan(5);
+  for (let n = 0; n < 50; n++) sink.read();
+  await vi.advanceTimersByTimeAsync(1_000);
+  for (const piece of sink.written) {
+    expect(piece.length).toBeLessThanOrEqual(PIECE_LENGTH);
+    expect(piece.isWellFormed()).toBe(true);
+  }
+  expect(JSON.parse(sink.changes[0] ?? "")).toMatchObject({ after: { tier: long } });
+});
+
+it("cuts off a follower that reads nothing for a while, and not one that reads slowly", async () => {
+  const { streams, change, follow } = start({ stallMsMax: 3_000 });
+  const [stuck, slow] = [follow(), follow()];
+  stuck.isReading = false;
+  slow.isReading = false;
+  change("x".repeat(1_000_000));
+  for (let n = 0; n < 10; n++) {
+    await vi.advanceTimersByTimeAsync(1_000);
+    slow.sip();
+  }
+  expect(stuck.isDestroyed).toBe(true);
+  expect(slow.isDestroyed).toBe(false);
+  expect(streams).toMatchObject({ count: 1, cutOff: 1 });
+});
+
+it("bounds what waits for all together: it cuts off the slowest first, and the others get everything", async () => {
+  const waitingBytesMax = 10 * PIECE_LENGTH;
+  const { streams, change, follow } = start({ waitingBytesMax });
+  const stuck = Array.from({ length: 5 }, () => follow());
+  for (const sink of stuck) sink.isReading = false;
+  const reading = follow();
+  change("x".repeat(1_000_000));
+  await vi.advanceTimersByTimeAsync(500);
+  // They have stalled for less long.
+  const later = Array.from({ length: 50 }, () => follow({ isReading: false }));
+  expect(streams.waitingBytes).toBeLessThan(waitingBytesMax + 2 * PIECE_LENGTH);
+  await vi.advanceTimersByTimeAsync(600);
+  expect(stuck.map(({ isDestroyed }) => isDestroyed)).toEqual(stuck.map(() => true));
+  expect(later.some(({ isDestroyed }) => isDestroyed)).toBe(false);
+  expect(reading.changes).toHaveLength(1);
+  for (let round = 0; round < 40; round++) {
+    for (const sink of later) if (!sink.isDestroyed) sink.read();
+    await vi.advanceTimersByTimeAsync(50);
+    expect(streams.waitingBytes).toBeLessThan(waitingBytesMax + 2 * PIECE_LENGTH);
+  }
+  expect(later.map(({ changes }) => changes.length)).toEqual(later.map(() => 1));
+  expect(streams.cutOff).toBe(5);
+});
+
+it("refuses followers beyond its places, and those of a token beyond that token's", () => {
+  const { streams, follow } = start({ streamsMax: 5, tokenStreamsMax: 3 });
+  const first = follow({ token: "a" });
+  follow({ token: "a" });
+  follow({ token: "a" });
+  expect(() => follow({ token: "a" })).toThrow(/3 followers use this access token/);
+  follow({ token: "b" });
+  follow({ token: "b" });
+  expect(() => follow({ token: "b" })).toThrow(/there are 5 followers; try again in a moment/);
+  first.emit("close");
+  expect(streams.count).toBe(4);
+  follow({ token: "a" });
+});
