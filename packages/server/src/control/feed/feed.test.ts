@@ -256,7 +256,7 @@ describe("a follower", () => {
     await first.close();
     for (let n = 0; n < 50; n++) await savePlan(control, `p${n}`, "x".repeat(60));
     const problems: string[] = [];
-    // It comes back without the number of its last change, as with a restored backup: it needs a snapshot.
+    // The changes since then are no longer at hand: it needs a snapshot.
     control.hub.restart();
     const again = new Follower({
       feed: new HttpFeed(options),
