@@ -36,6 +36,32 @@ describe("a store that answers later", () => {
   for (const { name, run } of storeConformance({ createStore, traces: 30, seed: 2 })) it(name, run);
 });
 
+describe("a store that holds quotas only", () => {
+  const createStore = () => quotasOnly(smallStore());
+  const cases = storeConformance({ createStore, limits: ["quota"], traces: 30, seed: 3 });
+
+  for (const { name, run } of cases.filter((c) => c.skipped === undefined)) it(name, run);
+
+  it("has its reason where a case is about other limits", () => {
+    const skipped = cases.filter((c) => c.skipped !== undefined);
+    const others =
+      /bucket|window|log|permit|shaper|concurrency|leaky|sliding|rounded|recovers|meter|refill/i;
+    expect(skipped.filter(({ name }) => !others.test(name)).map(({ name }) => name)).toEqual([
+      `${group.names}: several limits of one limiter are counted apart`,
+      `${group.names}: another algorithm starts empty`,
+      `${group.changes}: to a limiter with the old numbers, still in use`,
+    ]);
+    const reasons = new Set(skipped.map((c) => c.skipped));
+    expect([...reasons]).toEqual(["the store holds quota limits only"]);
+  });
+
+  it("runs cases of every group, but not of permits", () => {
+    const run = cases.filter((c) => c.skipped === undefined).map((c) => c.group);
+    const expected = Object.values(group).filter((name) => name !== group.permits);
+    expect(new Set(run)).toEqual(new Set(expected));
+  });
+});
+
 type Break = (inner: Store) => Partial<Store>;
 
 const CLOCK_START_MS = Date.UTC(2024, 5, 1, 12);
@@ -169,9 +195,22 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
   ["holds the first only", group.held, "several limits yield a receipt each", holdsFirst],
 ];
 
+// Those of them that cases about quotas have to notice.
+const quotaCases = storeConformance({ createStore: smallStore, limits: ["quota"] });
+const brokenQuotas = broken.filter(([, inGroup, title]) =>
+  quotaCases.some((c) => c.skipped === undefined && c.name.startsWith(`${inGroup}: ${title}`)),
+);
+
 describe("the kit notices a store that", () => {
   it.each(broken)("%s, by %s: %s", async (_what, inGroup, title, change) => {
     const failures = await failuresOf(change, inGroup);
+    const noticed = failures.filter((message) => message.includes(`"${inGroup}: ${title}`));
+    expect(noticed, failures.join("\n")).not.toEqual([]);
+  });
+
+  it.each(brokenQuotas)("%s and holds quotas only, by %s: %s", async (...row) => {
+    const [, inGroup, title, change] = row;
+    const failures = await failuresOf(change, inGroup, ["quota"]);
     const noticed = failures.filter((message) => message.includes(`"${inGroup}: ${title}`));
     expect(noticed, failures.join("\n")).not.toEqual([]);
   });
@@ -242,6 +281,8 @@ describe("the cases", () => {
     [{}, "createStore must be a function, got undefined"],
     [{ createStore, traces: 0 }, "traces must be a whole number from 1 to 1000000, got 0"],
     [{ createStore, seed: -1 }, "seed must be a whole number from 0 to 9007199254740991, got -1"],
+    [{ createStore, limits: [] }, "limits must be a list of algorithms, got []"],
+    [{ createStore, limits: ["quotas"] }, 'got "quotas"; did you mean quota?'],
     [undefined, "needs an object of options, got undefined"],
   ])("refuse the options %j", (options, seen) => {
     const make = () => storeConformance(options as Parameters<typeof storeConformance>[0]);
@@ -250,18 +291,21 @@ describe("the cases", () => {
   });
 });
 
-function casesOf(createStore: () => Store, inGroup: string) {
-  const cases = storeConformance({ createStore, traces: 20, seed: 5 });
-  return cases.filter((c) => c.group === inGroup);
+type Algorithms = readonly Counter["limit"]["algorithm"][];
+
+function casesOf(createStore: () => Store, inGroup: string, limits?: Algorithms) {
+  const some = limits === undefined ? {} : { limits };
+  const cases = storeConformance({ createStore, traces: 20, seed: 5, ...some });
+  return cases.filter((c) => c.group === inGroup && c.skipped === undefined);
 }
 
-async function failuresOf(change: Break, inGroup: string): Promise<string[]> {
+async function failuresOf(change: Break, inGroup: string, limits?: Algorithms): Promise<string[]> {
   const createStore = () => {
     const inner = forward(smallStore());
     return { ...inner, ...change(inner) };
   };
   const failures: string[] = [];
-  for (const { run } of casesOf(createStore, inGroup)) {
+  for (const { run } of casesOf(createStore, inGroup, limits)) {
     await run().catch((error: Error) => failures.push(error.message));
   }
   return failures;
@@ -279,6 +323,24 @@ function forward(inner: Store): Store {
     unblock: (scope, key) => inner.unblock(scope, key),
     reset: (charges) => inner.reset(charges),
     close: () => inner.close(),
+  };
+}
+
+/** An error for any other limit, as of a store that can't hold it. */
+function quotasOnly(inner: Store): Store {
+  const check = <T extends readonly Charge[]>(charges: T): T => {
+    const other = charges.find(({ counter }) => counter.limit.algorithm !== "quota");
+    if (other === undefined) return charges;
+    throw new Error(`a charge of a ${other.counter.limit.algorithm}`);
+  };
+  const store = forward(inner);
+  return {
+    ...store,
+    decide: (charges, options) => store.decide(check(charges), options),
+    peek: (charges) => store.peek(check(charges)),
+    debit: (charges) => store.debit(check(charges)),
+    refund: (charges) => store.refund(check(charges)),
+    reset: (charges) => store.reset(check(charges)),
   };
 }
 

@@ -4,15 +4,17 @@
 
 import type { Clock } from "../base/clock.js";
 import { show } from "../base/errors.js";
-import { asOptions, type OptionSite, refuse, whole } from "../base/shapes/code-options.js";
+import { asOptions, type OptionSite, oneOf, refuse, whole } from "../base/shapes/code-options.js";
+import type { Limit } from "../limits/limits.js";
 import type { Store } from "../stores/store.js";
 import { blockClaims } from "./conformance/blocks.js";
 import { chargingClaims } from "./conformance/charging.js";
 import { debitClaims } from "./conformance/debit.js";
 import { givingBackClaims } from "./conformance/giving-back.js";
 import { nameClaims } from "./conformance/names.js";
+import { drawLimit } from "./conformance/random-limits.js";
 import { requestClaims } from "./conformance/requests.js";
-import type { Claim } from "./conformance/stand.js";
+import type { Algorithm, Claim } from "./conformance/stand.js";
 import { tableClaims } from "./conformance/tables.js";
 import { traceClaims } from "./conformance/traces.js";
 import { ManualClock } from "./manual-clock.js";
@@ -24,6 +26,11 @@ export interface StoreConformanceOptions {
    * to take it from `clock`. Called once for each case; the kit closes the store after it.
    */
   createStore: (clock: Clock) => Store | Promise<Store>;
+  /**
+   * The algorithms whose limits the store holds; default all. Cases about others are skipped, and those that hold for
+   * any limit are run with limits of these.
+   */
+  limits?: readonly Limit["algorithm"][];
   /** What the store does not promise: the name of a case or of a group → the reason. */
   skip?: Readonly<Record<string, string>>;
   /** Random traces for each algorithm; default 300. */
@@ -46,6 +53,7 @@ export interface ConformanceCase {
 
 const SITE: OptionSite = { name: "storeConformance", code: "SLUICE_OPTION_INVALID" };
 const START_MS = Date.UTC(2024, 5, 1, 12);
+const ALGORITHMS = Object.keys(drawLimit) as Algorithm[];
 const TRACES = 300;
 const SEED = 1;
 
@@ -74,14 +82,21 @@ export function storeConformance(options: StoreConformanceOptions): ConformanceC
   return claims.map((claim) => {
     const { group } = claim;
     const name = nameOf(claim);
-    const skipped = settings.skip.get(name) ?? settings.skip.get(group);
+    const skipped = settings.skip.get(name) ?? settings.skip.get(group) ?? notHeld(claim, settings);
     const run = () => runClaim(claim, settings);
     return skipped === undefined ? { name, group, run } : { name, group, skipped, run };
   });
 }
 
+/** Why a claim says nothing about a store that holds some limits only; undefined if it does. */
+function notHeld({ about = [] }: Claim, { algorithms }: Settings): string | undefined {
+  if (about.every((algorithm) => algorithms.has(algorithm))) return undefined;
+  return `the store holds ${[...algorithms].join(" and ")} limits only`;
+}
+
 interface Settings {
   readonly createStore: StoreConformanceOptions["createStore"];
+  readonly algorithms: ReadonlySet<Algorithm>;
   readonly skip: ReadonlyMap<string, string>;
   readonly traces: number;
   readonly seed: number;
@@ -90,19 +105,28 @@ interface Settings {
 function toSettings(options: unknown): Settings {
   const {
     createStore,
+    limits = ALGORITHMS,
     skip = {},
     traces = TRACES,
     seed = SEED,
-  } = asOptions(SITE, options, ["createStore", "skip", "traces", "seed"]);
+  } = asOptions(SITE, options, ["createStore", "limits", "skip", "traces", "seed"]);
   if (typeof createStore !== "function") {
     refuse(SITE, `createStore must be a function, got ${show(createStore)}`);
   }
   return {
     createStore: createStore as Settings["createStore"],
+    algorithms: toAlgorithms(limits),
     skip: toSkip(skip),
     traces: whole(SITE, "traces", traces, { min: 1, max: 1_000_000 }),
     seed: whole(SITE, "seed", seed, { min: 0, max: Number.MAX_SAFE_INTEGER }),
   };
+}
+
+function toAlgorithms(limits: unknown): ReadonlySet<Algorithm> {
+  if (!Array.isArray(limits) || limits.length === 0) {
+    refuse(SITE, `limits must be a list of algorithms, got ${show(limits)}`);
+  }
+  return new Set(limits.map((each, i) => oneOf(SITE, `limits[${i}]`, each, ALGORITHMS)));
 }
 
 function toSkip(skip: unknown): ReadonlyMap<string, string> {
@@ -125,11 +149,11 @@ function nameOf({ group, title }: Claim): string {
 }
 
 async function runClaim(claim: Claim, settings: Settings): Promise<void> {
-  const { createStore, traces, seed } = settings;
+  const { createStore, traces, seed, algorithms } = settings;
   const clock = new ManualClock(START_MS);
   const store = await createStore(clock);
   try {
-    await claim.check({ store, clock, seed, traces });
+    await claim.check({ store, clock, seed, traces, algorithms });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     throw new Error(`store conformance, "${nameOf(claim)}": ${message}`, { cause: error });

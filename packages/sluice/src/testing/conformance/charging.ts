@@ -11,6 +11,7 @@ const SEVERAL = "several limits are charged all or none";
 const SHADOWS = "a shadow charge is counted if it passes and never refuses";
 const CALLERS = "callers at the same time are admitted as if one after another";
 const CALLERS_COUNT = 100;
+const about = ["concurrency"] as const;
 
 /** All claims of this file. */
 export const chargingClaims: readonly Claim[] = [
@@ -18,8 +19,13 @@ export const chargingClaims: readonly Claim[] = [
   ...forEachKind(allLimits, REFUSALS, "a cost above the limit never passes", refuseForever),
   { group: SEVERAL, title: "a refusal by one takes nothing from the others", check: refuseByOne },
   { group: SEVERAL, title: "an admission takes its cost from each", check: admitByAll },
-  { group: SEVERAL, title: "a full rate limit lets no permit go", check: refuseByRate },
-  { group: SEVERAL, title: "a missing permit charges no rate limit", check: refuseByPermits },
+  { group: SEVERAL, title: "a full rate limit lets no permit go", about, check: refuseByRate },
+  {
+    group: SEVERAL,
+    title: "a missing permit charges no rate limit",
+    about,
+    check: refuseByPermits,
+  },
   { group: SHADOWS, title: "a shadow that is full lets the others pass", check: passFullShadow },
   { group: SHADOWS, title: "a refusal by another leaves it uncharged", check: leaveShadow },
   ...forEachKind(allLimits, CALLERS, "a hundred callers of ten units", callTogether),

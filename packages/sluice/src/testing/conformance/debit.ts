@@ -2,16 +2,17 @@
 // use, and charges that are held only for a moment. Both are between stores; no caller sees them.
 
 import type { Verdict } from "../../base/decision.js";
-import { tokenBucket } from "../../limits/limits.js";
+import { type Limit, tokenBucket } from "../../limits/limits.js";
 import type { ChargeReceipt, CounterStatus } from "../../stores/store.js";
 import { expectDecision, expectEqual } from "./expect.js";
-import { allLimits, forEachKind, type LimitMaker, rateLimits } from "./samples.js";
+import { allLimits, forEachKind, heldBy, type LimitMaker, rateLimits } from "./samples.js";
 import { type Claim, Gate, type Stand } from "./stand.js";
 
 const DEBITED = "a debit charges without asking and reports what is in use";
 const HELD = "a charge that is held briefly is settled for what it really cost";
 /** What is in use may be a quotient: its last digits are not promised. */
 const USED_ERROR_MAX = 1e-6;
+const about = ["tokenBucket"] as const;
 
 /** All claims of this file. */
 export const debitClaims: readonly Claim[] = [
@@ -20,8 +21,8 @@ export const debitClaims: readonly Claim[] = [
   ...forEachKind(allLimits, DEBITED, "beyond the limit it is debt", debitBeyond),
   ...forEachKind(rateLimits, DEBITED, "debt is refunded before there is room", refundDebt),
   ...forEachKind(allLimits, DEBITED, "a cost of nothing only reports", debitNothing),
-  { group: DEBITED, title: "use is not rounded to whole units", check: reportParts },
-  { group: DEBITED, title: "refill pays debt at its rate, exactly", check: payDebt },
+  { group: DEBITED, title: "use is not rounded to whole units", about, check: reportParts },
+  { group: DEBITED, title: "refill pays debt at its rate, exactly", about, check: payDebt },
   { group: DEBITED, title: "several are reported in their order", check: debitSeveral },
   { group: DEBITED, title: "callers at the same time are all charged", check: debitTogether },
   ...forEachKind(allLimits, HELD, "a cancel leaves what was there", cancelHeld),
@@ -129,7 +130,7 @@ async function payDebt(stand: Stand): Promise<void> {
 }
 
 async function debitSeveral(stand: Stand): Promise<void> {
-  const limits = Object.values(rateLimits).map((make) => make(10));
+  const limits = severalOn(stand);
   const gate = new Gate(stand, limits);
   const charges = gate.charges("key", 1).map((charge, i) => ({ ...charge, cost: i }));
   const more = gate.charges("other", 1).slice(0, 2);
@@ -145,11 +146,19 @@ async function debitSeveral(stand: Stand): Promise<void> {
 }
 
 async function debitTogether(stand: Stand): Promise<void> {
-  for (const [kind, make] of Object.entries(rateLimits)) {
-    const gate = new Gate(stand, make(10), kind);
+  for (const [i, limit] of severalOn(stand).entries()) {
+    const gate = new Gate(stand, limit, `limit ${i}`);
     await Promise.all(Array.from({ length: 17 }, () => debit(stand, gate, "key", 1)));
-    expectUsed(`17 callers of a ${kind}`, await debit(stand, gate, "key", 0), 17);
+    expectUsed(`17 callers of a ${limit.algorithm}`, await debit(stand, gate, "key", 0), 17);
   }
+}
+
+/** A limit of ten units of each kind that the store holds, three at least. */
+function severalOn({ algorithms }: Stand): readonly Limit[] {
+  const kinds = heldBy(algorithms, rateLimits);
+  const makers = kinds.length > 0 ? kinds : heldBy(algorithms, allLimits);
+  const length = Math.max(3, makers.length);
+  return Array.from({ length }, (_, i) => makers[i % makers.length](10));
 }
 
 /** Takes units that are settled in a moment. */
@@ -195,14 +204,12 @@ async function holdNothing(stand: Stand, make: LimitMaker): Promise<void> {
 }
 
 async function holdSeveral(stand: Stand): Promise<void> {
-  const gate = new Gate(
-    stand,
-    Object.values(rateLimits).map((make) => make(10)),
-  );
+  const limits = severalOn(stand);
+  const gate = new Gate(stand, limits);
   const { receipts } = await stand.store.decide(gate.charges("key", 4), { hold: "briefly" });
   const nowMs = stand.clock.now();
   await stand.store.settle(receipts.map((receipt, i) => ({ receipt, kept: i % 3, nowMs })));
   const left = receipts.map((_, i) => 10 - (i % 3));
   expectEqual("left under each", await gate.left("key"), left);
-  expectEqual("receipts", receipts.length, Object.keys(rateLimits).length);
+  expectEqual("receipts", receipts.length, limits.length);
 }

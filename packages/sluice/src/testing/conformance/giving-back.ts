@@ -5,7 +5,7 @@ import type { Reservation } from "../../limiter/reservation.js";
 import { concurrency, leakyBucket } from "../../limits/limits.js";
 import { expectDecision, expectEqual, expectError } from "./expect.js";
 import { allLimits, forEachKind, type LimitMaker, permitLimits, rateLimits } from "./samples.js";
-import { type Claim, Gate, limiterOn, type Stand } from "./stand.js";
+import { type Algorithm, type Claim, Gate, limiterOn, type Stand } from "./stand.js";
 
 const SETTLED = "a reservation is settled once, for what it really cost";
 const GRANTED = "a refund is capped at full";
@@ -23,12 +23,20 @@ export const givingBackClaims: readonly Claim[] = [
   ...forEachKind(allLimits, RESET, "all of it, of that key alone", resetOne),
   ...forEachKind(rateLimits, RESET, "a charge from before gives nothing back", resetThenCancel),
   ...forEachKind(permitLimits, RESET, "a permit from before gives nothing back", resetThenRelease),
-  { group: PERMITS, title: "it expires after permitMs, at that instant", check: expirePermit },
-  { group: PERMITS, title: "a release gives its place back once", check: releaseTwice },
-  { group: PERMITS, title: "a release after expiry frees no other permit", check: releaseLate },
-  { group: PERMITS, title: "a refused acquire has nothing to release", check: releaseRefused },
-  { group: PERMITS, title: "its time starts after a shaper's delay", check: expireDelayed },
+  permitClaim("it expires after permitMs, at that instant", expirePermit),
+  permitClaim("a release gives its place back once", releaseTwice),
+  permitClaim("a release after expiry frees no other permit", releaseLate),
+  permitClaim("a refused acquire has nothing to release", releaseRefused),
+  permitClaim("its time starts after a shaper's delay", expireDelayed, ["leakyBucket"]),
 ];
+
+function permitClaim(
+  title: string,
+  check: Claim["check"],
+  besides: readonly Algorithm[] = [],
+): Claim {
+  return { group: PERMITS, title, about: ["concurrency", ...besides], check };
+}
 
 async function reserveFrom(gate: Gate, cost: number): Promise<Reservation<false>> {
   const reservation = await gate.limiter.reserve("key", { cost });

@@ -1,7 +1,13 @@
 // Claims about who shares a counter: keys and limiters that differ in anything share nothing, and
 // a limiter whose numbers change takes over what was used.
 
-import { fixedWindow, type Limit, slidingWindowLog, tokenBucket } from "../../limits/limits.js";
+import {
+  fixedWindow,
+  type Limit,
+  quota,
+  slidingWindowLog,
+  tokenBucket,
+} from "../../limits/limits.js";
 import { expectDecision, expectEqual } from "./expect.js";
 import { hostileKeys, illFormedKeys } from "./hostile-keys.js";
 import { allLimits, forEachKind, type LimitMaker, rateLimits } from "./samples.js";
@@ -10,6 +16,8 @@ import { type Claim, Gate, type Stand } from "./stand.js";
 const KEYS = "keys that differ in anything are counted apart";
 const NAMES = "limiters share a counter by name alone";
 const CHANGES = "changed numbers carry over the units used";
+
+const SLOWER_ABOUT = ["tokenBucket", "fixedWindow", "slidingWindowLog"] as const;
 
 /** All claims of this file. */
 export const nameClaims: readonly Claim[] = [
@@ -22,14 +30,40 @@ export const nameClaims: readonly Claim[] = [
   { group: KEYS, title: "blocks of hostile keys", check: blockApart },
   { group: NAMES, title: "other names share nothing", check: nameApart },
   { group: NAMES, title: "the same name shares all", check: nameAlike },
-  { group: NAMES, title: "several limits of one limiter are counted apart", check: partApart },
-  { group: NAMES, title: "another algorithm starts empty", check: changeAlgorithm },
+  {
+    group: NAMES,
+    title: "several limits of one limiter are counted apart",
+    about: ["fixedWindow"],
+    check: partApart,
+  },
+  {
+    group: NAMES,
+    title: "several quotas of one limiter are counted apart",
+    about: ["quota"],
+    check: periodsApart,
+  },
+  {
+    group: NAMES,
+    title: "another algorithm starts empty",
+    about: ["fixedWindow", "slidingWindowLog"],
+    check: changeAlgorithm,
+  },
   ...forEachKind(allLimits, CHANGES, "to a larger limit", grow),
   ...forEachKind(allLimits, CHANGES, "to a smaller limit, clipped to it", shrink),
   ...forEachKind(rateLimits, CHANGES, "clipped, not kept as debt", clip),
   ...forEachKind(allLimits, CHANGES, "there and back again", growAndShrink),
-  { group: CHANGES, title: "to a limit that recovers more slowly", check: slowDown },
-  { group: CHANGES, title: "to a limiter with the old numbers, still in use", check: outlive },
+  {
+    group: CHANGES,
+    title: "to a limit that recovers more slowly",
+    about: SLOWER_ABOUT,
+    check: slowDown,
+  },
+  {
+    group: CHANGES,
+    title: "to a limiter with the old numbers, still in use",
+    about: SLOWER_ABOUT,
+    check: outlive,
+  },
 ];
 
 async function countApart(stand: Stand, keys: readonly string[]): Promise<void> {
@@ -85,6 +119,15 @@ async function partApart(stand: Stand): Promise<void> {
   expectEqual("left", await gate.left("key"), [3, 93]);
   stand.clock.advance(1000);
   expectEqual("left a second later", await gate.left("key"), [10, 93]);
+}
+
+async function periodsApart(stand: Stand): Promise<void> {
+  const limits = [quota({ limit: 10, period: "day" }), quota({ limit: 100, period: "month" })];
+  const gate = new Gate(stand, limits);
+  await gate.take("key", 7);
+  expectEqual("left", await gate.left("key"), [3, 93]);
+  stand.clock.advance(24 * 3_600_000);
+  expectEqual("left a day later", await gate.left("key"), [10, 93]);
 }
 
 async function changeAlgorithm(stand: Stand): Promise<void> {

@@ -7,6 +7,7 @@ import { type Claim, Gate, limiterOn, type Stand } from "./stand.js";
 
 const GROUP = "a requestId makes a request count once";
 const requestId = "request 1";
+const about = ["concurrency"] as const;
 const limit = tokenBucket({ capacity: 10, refill: { amount: 1, everyMs: 1000 } });
 
 /** All claims of this file. */
@@ -18,8 +19,8 @@ export const requestClaims: readonly Claim[] = [
   { group: GROUP, title: "refused, it is decided again", check: refuseThenAdmit },
   { group: GROUP, title: "sent a hundred times together it counts once", check: sendTogether },
   { group: GROUP, title: "sent again, a reservation is given back once", check: cancelBoth },
-  { group: GROUP, title: "sent again, an acquire holds one permit", check: acquireTwice },
-  { group: GROUP, title: "sent again, a permit is released once", check: releaseBoth },
+  { group: GROUP, title: "sent again, an acquire holds one permit", about, check: acquireTwice },
+  { group: GROUP, title: "sent again, a permit is released once", about, check: releaseBoth },
 ];
 
 async function sendTwice(stand: Stand, make: LimitMaker): Promise<void> {
@@ -60,9 +61,10 @@ async function refuseThenAdmit(stand: Stand): Promise<void> {
   const gate = new Gate(stand, limit);
   await gate.take("key", 10);
   const refused = await gate.take("key", 1, { requestId });
-  expectDecision("from an empty bucket", refused, { allowed: false, retryAfterMs: 1000 });
-  stand.clock.advance(1000);
-  expectDecision("a second later", await gate.take("key", 1, { requestId }), { allowed: true });
+  expectDecision("with nothing left", refused, { allowed: false, remaining: 0 });
+  stand.clock.advance(refused.retryAfterMs);
+  const again = await gate.take("key", 1, { requestId });
+  expectDecision("when it may be sent again", again, { allowed: true });
 }
 
 async function sendTogether(stand: Stand): Promise<void> {

@@ -11,7 +11,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits/limits.js";
-import type { Claim, Stand } from "./stand.js";
+import type { Algorithm, Claim, Stand } from "./stand.js";
 
 /** Makes a limit of so many units, all of the same kind. */
 export type LimitMaker = (units: number) => Limit;
@@ -44,6 +44,21 @@ export const permitLimits: Readonly<Record<string, LimitMaker>> = {
 /** Every kind of limit. */
 export const allLimits: Readonly<Record<string, LimitMaker>> = { ...rateLimits, ...permitLimits };
 
+/** The limit, or, if a store does not hold its algorithm, one of as many units that the store does hold. */
+export function toHeld(limit: Limit, algorithms: ReadonlySet<Algorithm>): Limit {
+  if (algorithms.has(limit.algorithm)) return limit;
+  const [make] = heldBy(algorithms, allLimits);
+  return make(limit.capacity);
+}
+
+/** The kinds of limits that a store holds; at least one, if `kinds` are all there are. */
+export function heldBy(
+  algorithms: ReadonlySet<Algorithm>,
+  kinds: Readonly<Record<string, LimitMaker>>,
+): readonly LimitMaker[] {
+  return Object.values(kinds).filter((make) => algorithms.has(make(1).algorithm));
+}
+
 /** One claim for each kind of limit; `make` of the check makes limits of that kind. */
 export function forEachKind(
   kinds: Readonly<Record<string, LimitMaker>>,
@@ -54,6 +69,7 @@ export function forEachKind(
   return Object.entries(kinds).map(([kind, make]) => ({
     group,
     title: `${title} (${kind})`,
+    about: [make(1).algorithm],
     check: (stand) => check(stand, make),
   }));
 }

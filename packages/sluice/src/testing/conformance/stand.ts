@@ -8,6 +8,7 @@ import type { Limit } from "../../limits/limits.js";
 import type { Charge, Store } from "../../stores/store.js";
 import { asAnotherProcess } from "../another-process.js";
 import type { ManualClock } from "../manual-clock.js";
+import { toHeld } from "./samples.js";
 
 /** Where a claim is checked. The store is its own and empty, the clock shows a noon of 2024. */
 export interface Stand {
@@ -17,7 +18,12 @@ export interface Stand {
   readonly seed: number;
   /** How many random traces a claim about them runs. */
   readonly traces: number;
+  /** The algorithms whose limits the store holds. */
+  readonly algorithms: ReadonlySet<Algorithm>;
 }
+
+/** The name of an algorithm. */
+export type Algorithm = Limit["algorithm"];
 
 /** One promise of a store, and the check that it is kept: it throws if not. */
 export interface Claim {
@@ -25,6 +31,8 @@ export interface Claim {
   readonly group: string;
   /** What of the group is checked; no two of a group are the same. */
   readonly title: string;
+  /** The algorithms that it is about: a store that does not hold all of them is not checked. Default: any will do. */
+  readonly about?: readonly Algorithm[];
   check(stand: Stand): Promise<void>;
 }
 
@@ -42,7 +50,10 @@ export function limiterOn(
   return createLimiter({ limit, store, clock, name, onStoreFailure: "throw" });
 }
 
-/** A limiter together with what it takes to charge it: `acquire` for permits, else `check`. */
+/**
+ * A limiter together with what it takes to charge it: `acquire` for permits, else `check`. In place of a limit that the
+ * store does not hold it has one of as many units that the store does hold.
+ */
 export class Gate {
   readonly limiter: Limiter<false>;
   readonly #stand: Stand;
@@ -50,10 +61,11 @@ export class Gate {
   readonly #limits: readonly Limit[];
 
   constructor(stand: Stand, limit: Limit | readonly Limit[], name = "default") {
-    this.limiter = limiterOn(stand, limit, name);
+    const limits = "algorithm" in limit ? [limit] : limit;
+    this.#limits = limits.map((each) => toHeld(each, stand.algorithms));
+    this.limiter = limiterOn(stand, this.#limits, name);
     this.#stand = stand;
     this.#name = name;
-    this.#limits = "algorithm" in limit ? [limit] : limit;
   }
 
   /** Asks for `cost` units, and takes them if they are there. */

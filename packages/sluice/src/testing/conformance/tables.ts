@@ -8,6 +8,7 @@ import { type Claim, Gate, type Stand } from "./stand.js";
 export const tableClaims: readonly Claim[] = stepCases.map((stepCase) => ({
   group: "the step tables hold",
   title: stepCase.name,
+  about: [stepCase.limit.algorithm],
   check: (stand) => runTable(stand, stepCase),
 }));
 

@@ -11,7 +11,7 @@ import { expectDecision } from "./expect.js";
 import { Random } from "./random.js";
 import { drawLimit } from "./random-limits.js";
 import { Reference, type ReferenceOutcome } from "./reference.js";
-import { type Claim, isHeld, limiterOn, type Stand } from "./stand.js";
+import { type Algorithm, type Claim, isHeld, limiterOn, type Stand } from "./stand.js";
 
 const GROUP = "random traces are answered as the pure functions answer them";
 const STEPPING_GROUP =
@@ -21,19 +21,18 @@ const KEYS = ["a", "b", "user:42"];
 const START_MS = Date.UTC(1971, 0, 1);
 const COST_MAX = Number.MAX_SAFE_INTEGER;
 
-type Draw = (random: Random) => readonly Limit[];
+type Draw = (random: Random, stand: Stand) => readonly Limit[];
 
-const draws: Readonly<Record<string, Draw>> = {
-  ...Object.fromEntries(
-    Object.entries(drawLimit).map(([algorithm, draw]) => [algorithm, (random) => [draw(random)]]),
-  ),
-  "several limits together": drawSeveral,
-};
+const ALGORITHMS = Object.keys(drawLimit) as Algorithm[];
 
 /** For each kind of clock one claim for each algorithm, and one for several limits together. */
-export const traceClaims: readonly Claim[] = [GROUP, STEPPING_GROUP].flatMap((group) =>
-  Object.entries(draws).map(([title, draw]) => traceClaim(group, title, draw)),
-);
+export const traceClaims: readonly Claim[] = [GROUP, STEPPING_GROUP].flatMap((group) => [
+  ...ALGORITHMS.map((algorithm) => ({
+    ...traceClaim(group, algorithm, (random) => [drawLimit[algorithm](random)]),
+    about: [algorithm],
+  })),
+  traceClaim(group, "several limits together", drawSeveral),
+]);
 
 function traceClaim(group: string, title: string, draw: Draw): Claim {
   const check = async (stand: Stand) => {
@@ -44,9 +43,10 @@ function traceClaim(group: string, title: string, draw: Draw): Claim {
   return { group, title, check };
 }
 
-function drawSeveral(random: Random): readonly Limit[] {
-  const { concurrency: _, ...rates } = drawLimit;
-  const draws = Object.values(rates);
+function drawSeveral(random: Random, { algorithms }: Stand): readonly Limit[] {
+  const held = ALGORITHMS.filter((algorithm) => algorithms.has(algorithm));
+  const rates = held.filter((algorithm) => algorithm !== "concurrency");
+  const draws = (rates.length > 0 ? rates : held).map((algorithm) => drawLimit[algorithm]);
   return Array.from({ length: random.between(2, 3) }, () => random.pick(draws)(random));
 }
 
@@ -59,7 +59,7 @@ interface TraceName {
 
 async function runTrace(stand: Stand, { group, title, number, draw }: TraceName): Promise<void> {
   const random = new Random(`${stand.seed}/${title}/${number}`);
-  const limits = draw(random);
+  const limits = draw(random, stand);
   const limiter = limiterOn(stand, limits, `${title} ${number}`);
   const stepsBack = group === STEPPING_GROUP;
   const trace = new Trace(stand, random, { limits, limiter, stepsBack });
