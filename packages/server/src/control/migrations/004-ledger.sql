@@ -52,10 +52,12 @@ CREATE TABLE ledger_holds (
 
 CREATE INDEX ledger_holds_by_expiry ON ledger_holds (kind, expires_at_ms);
 
--- Keys that an operator blocked under a meter.
+-- Subjects that an operator blocked under a meter; `until_ms` is null if until they are unblocked.
 CREATE TABLE ledger_blocks (
-  id TEXT PRIMARY KEY,
-  until_ms BIGINT
+  meter TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  until_ms BIGINT,
+  PRIMARY KEY (meter, subject)
 );
 
 -- A quota that was used up to a set share, once for each account and share, written together with the entry that

@@ -1,0 +1,310 @@
+// An account in the hands of a writer, who has its row locked: what is left, by grant, and the entries that are to be
+// written. It does arithmetic only; nothing here waits or asks.
+
+import type { Row } from "../../database/database.js";
+import type { AccountName } from "./account-id.js";
+import {
+  type Draws,
+  type Entry,
+  type EntryDetails,
+  type EntryKind,
+  type EntryRow,
+  hashOfRow,
+  toRow,
+} from "./entry.js";
+
+/** An account as the database keeps it. */
+export interface AccountRow extends Row {
+  readonly id: string;
+  readonly meter: string;
+  readonly part: number;
+  readonly subject: string;
+  readonly starts_at_ms: number;
+  readonly ends_at_ms: number;
+  readonly quota: number;
+  readonly balance: number;
+  readonly state: string;
+  readonly sequence: number;
+  readonly hash: string;
+}
+
+/** What is left of a grant. */
+export interface Grant {
+  /** Of the entry that granted it. */
+  readonly sequence: number;
+  /** All that it can hold. */
+  amount: number;
+  left: number;
+  readonly expiresAtMs: number;
+}
+
+interface AccountState {
+  /** In the order in which they are used: what expires first, and of those the quota of the period last. */
+  grants: Grant[];
+  /** Units charged beyond all grants. */
+  debt: number;
+  /** Units that a smaller quota should have taken and that were used already. */
+  owed?: number;
+  /**
+   * After an operator's refund or reset: receipts of entries up to `sequence` bring `left` units together, which is what
+   * was in use then. The rest of what they stand for has been refunded.
+   */
+  pardon?: { sequence: number; left: number };
+}
+
+/** What an entry says beside its account. */
+export interface NewEntry {
+  readonly kind: EntryKind;
+  readonly amount: number;
+  readonly idempotencyKey: string;
+  readonly settles?: number;
+  readonly details?: EntryDetails | undefined;
+}
+
+/** Who writes, and when. */
+export interface Writer {
+  readonly actor: string;
+  readonly atMs: number;
+}
+
+/** The entry that opens an account grants the quota of the period. */
+export const QUOTA_GRANT = 1;
+
+/** An account whose row is locked. */
+export class Account {
+  readonly id: string;
+  readonly name: AccountName;
+  readonly endsAtMs: number;
+  /** Entries to be written. */
+  readonly appended: EntryRow[] = [];
+  readonly #state: AccountState;
+  #quota: number;
+  #balance: number;
+  #sequence: number;
+  #hash: string;
+
+  constructor(row: AccountRow) {
+    const { meter, part, subject } = row;
+    this.id = row.id;
+    this.name = { meter, part, subject, startsAtMs: row.starts_at_ms };
+    this.endsAtMs = row.ends_at_ms;
+    this.#state = JSON.parse(row.state) as AccountState;
+    this.#quota = row.quota;
+    this.#balance = row.balance;
+    this.#sequence = row.sequence;
+    this.#hash = row.hash;
+  }
+
+  /** Whether it has its first entry. */
+  get isOpen(): boolean {
+    return this.#sequence > 0;
+  }
+
+  get isChanged(): boolean {
+    return this.appended.length > 0;
+  }
+
+  /** The quota of the period as it was last applied. */
+  get quota(): number {
+    return this.#quota;
+  }
+
+  /** The sum of all entries; below 0 if there is debt. */
+  get balance(): number {
+    return this.#balance;
+  }
+
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  /** Units that have been granted and have not expired. */
+  get granted(): number {
+    return this.#state.grants.reduce((sum, { amount }) => sum + amount, 0);
+  }
+
+  get grants(): readonly Readonly<Grant>[] {
+    return this.#state.grants;
+  }
+
+  /** Units in use, more than was granted if there is debt. */
+  get used(): number {
+    return this.granted - this.#balance;
+  }
+
+  /** The share of what was granted that is in use. */
+  get usedShare(): number {
+    const { granted } = this;
+    return granted === 0 ? Number(this.used > 0) : this.used / granted;
+  }
+
+  /** Grants units until `expiresAtMs`. They pay debt first. */
+  grant(writer: Writer, grant: Omit<NewEntry, "kind"> & { expiresAtMs: number }): void {
+    const { amount, expiresAtMs } = grant;
+    const details = { ...grant.details, expiresAtMs };
+    this.append(writer, { ...grant, kind: "grant", details });
+    const paid = this.#payDebt(amount);
+    const { grants } = this.#state;
+    grants.push({ sequence: this.#sequence, amount, left: amount - paid, expiresAtMs });
+    grants.sort(byExpiry);
+  }
+
+  /** Takes units that are there. Returns from which grants; undefined if all are from the quota of the period. */
+  draw(units: number): Draws | undefined {
+    const draws: [number, number][] = [];
+    let missing = units;
+    for (const grant of this.#state.grants) {
+      const drawn = Math.min(missing, grant.left);
+      if (drawn === 0) continue;
+      grant.left -= drawn;
+      missing -= drawn;
+      draws.push([grant.sequence, drawn]);
+    }
+    this.#state.debt += missing;
+    return draws.every(([sequence]) => sequence === QUOTA_GRANT) ? undefined : draws;
+  }
+
+  /**
+   * Puts back what a charge drew: debt is paid first, then the grants get theirs back, the last one drawn from first.
+   * What belongs to a grant that has ended is gone. Returns the units that are back.
+   */
+  putBack(
+    units: number,
+    { draws, sequence }: { draws: Draws | undefined; sequence: number },
+  ): number {
+    let left = this.#pardoned(units, sequence);
+    let back = this.#payDebt(left);
+    left -= back;
+    for (const [from, drawn] of (draws ?? [[QUOTA_GRANT, left] as const]).toReversed()) {
+      const mine = Math.min(left, drawn);
+      left -= mine;
+      const grant = this.#state.grants.find((each) => each.sequence === from);
+      if (grant !== undefined) back += fill(grant, mine);
+    }
+    return back;
+  }
+
+  /** An operator's refund: pays debt, then fills the quota of the period. Returns the units that are back. */
+  refund(units: number): number {
+    const paid = this.#payDebt(units);
+    const quota = this.#quotaGrant;
+    const back = quota === undefined ? paid : paid + fill(quota, units - paid);
+    this.#state.pardon = { sequence: this.#sequence, left: this.#drawn };
+    return back;
+  }
+
+  /** What a refund of all that is in use would bring. */
+  get refundable(): number {
+    const quota = this.#quotaGrant;
+    return this.#state.debt + (quota === undefined ? 0 : quota.amount - quota.left);
+  }
+
+  /**
+   * Another quota for the period, by `difference` more or less than the one before. What was used stays used: a smaller
+   * quota takes what is left, and what it could not take is taken from the next larger one. Returns the units that it
+   * adds to the balance.
+   */
+  changeQuota(quota: number, difference: number): number {
+    this.#quota = quota;
+    const grant = this.#quotaGrant;
+    if (grant === undefined) return 0;
+    if (difference < 0) {
+      const taken = Math.min(-difference, grant.left);
+      grant.left -= taken;
+      grant.amount += difference;
+      this.#state.owed = (this.#state.owed ?? 0) - difference - taken;
+      return -taken;
+    }
+    const repaid = Math.min(difference, this.#state.owed ?? 0);
+    this.#state.owed = (this.#state.owed ?? 0) - repaid;
+    grant.amount += difference;
+    grant.left += difference - repaid - this.#payDebt(difference - repaid);
+    return difference - repaid;
+  }
+
+  /** Ends a grant: what is left of it is no longer there. Returns the units that went. */
+  endGrant(sequence: number): number {
+    const { grants } = this.#state;
+    const at = grants.findIndex((grant) => grant.sequence === sequence);
+    return at < 0 ? 0 : (grants.splice(at, 1)[0]?.left ?? 0);
+  }
+
+  /** Appends an entry. The grants have to follow it: the balance is what they hold, less the debt. */
+  append({ actor, atMs }: Writer, entry: NewEntry): void {
+    this.#sequence++;
+    this.#balance += entry.amount;
+    const { kind, amount, idempotencyKey, settles, details } = entry;
+    const whole: Entry = {
+      accountId: this.id,
+      sequence: this.#sequence,
+      kind,
+      amount,
+      balance: this.#balance,
+      idempotencyKey,
+      settles,
+      actor,
+      atMs,
+      details,
+      previousHash: this.#hash,
+    };
+    const row = toRow(whole);
+    this.#hash = hashOfRow(row);
+    this.appended.push(row);
+  }
+
+  toRow(): AccountRow {
+    const { meter, part, subject, startsAtMs } = this.name;
+    return {
+      id: this.id,
+      meter,
+      part,
+      subject,
+      starts_at_ms: startsAtMs,
+      ends_at_ms: this.endsAtMs,
+      quota: this.#quota,
+      balance: this.#balance,
+      state: JSON.stringify(this.#state),
+      sequence: this.#sequence,
+      hash: this.#hash,
+    };
+  }
+
+  get #quotaGrant(): Grant | undefined {
+    return this.#state.grants.find(({ sequence }) => sequence === QUOTA_GRANT);
+  }
+
+  /** Units drawn from grants. */
+  get #drawn(): number {
+    return this.#state.grants.reduce((sum, { amount, left }) => sum + amount - left, 0);
+  }
+
+  #payDebt(units: number): number {
+    const paid = Math.min(units, this.#state.debt);
+    this.#state.debt -= paid;
+    return paid;
+  }
+
+  #pardoned(units: number, sequence: number): number {
+    const { pardon } = this.#state;
+    if (pardon === undefined || sequence > pardon.sequence) return units;
+    const allowed = Math.min(units, pardon.left);
+    pardon.left -= allowed;
+    return allowed;
+  }
+}
+
+/** The state of an account that has no entry yet. */
+export const EMPTY_STATE = JSON.stringify({ grants: [], debt: 0 } satisfies AccountState);
+
+/** Gives units back to a grant, up to all that it holds. Returns how many it took. */
+function fill(grant: Grant, units: number): number {
+  const taken = Math.max(0, Math.min(units, grant.amount - grant.left));
+  grant.left += taken;
+  return taken;
+}
+
+function byExpiry(a: Grant, b: Grant): number {
+  if (a.expiresAtMs !== b.expiresAtMs) return a.expiresAtMs - b.expiresAtMs;
+  if (a.sequence === QUOTA_GRANT || b.sequence === QUOTA_GRANT) return a.sequence === QUOTA_GRANT ? 1 : -1;
+  return a.sequence - b.sequence;
+}
