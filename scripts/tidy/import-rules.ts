@@ -49,6 +49,8 @@ const packages: readonly Layers[] = [
       ["base"],
       ["config"],
       ["telemetry"],
+      ["database"],
+      ["ledger"],
       ["core"],
       ["control"],
       ["admin", "decision", "envoy", "gateway"],

@@ -5,10 +5,10 @@ import { after, type CancelTimer, pause, readMs, wallMs } from "../base/clock.js
 import { ServerError } from "../base/errors.js";
 import { readVersion } from "../base/version.js";
 import type { ControlConfig, FollowControlConfig } from "../config/config.js";
+import type { Database, Unsubscribe } from "../database/database.js";
+import { openDatabase } from "../database/open-database.js";
 import type { ControlFigures } from "../telemetry/telemetry.js";
 import { ControlPlane } from "./control-plane.js";
-import type { Database, Unsubscribe } from "./database/database.js";
-import { openDatabase } from "./database/open-database.js";
 import type { CheckRules } from "./entities/rule-sets.js";
 import { ChangeHub } from "./feed/change-hub.js";
 import { DatabaseFeed } from "./feed/database-feed.js";

@@ -2,6 +2,7 @@
 // committed and this node enforces it.
 
 import { wallMs } from "../base/clock.js";
+import type { Database } from "../database/database.js";
 import {
   type AuditEntry,
   type AuditPage,
@@ -13,7 +14,6 @@ import { type Act, type ChangeRequest, Changes } from "./changes/changes.js";
 import { AccessTokens } from "./credentials/access-tokens.js";
 import { ApiKeys } from "./credentials/api-keys.js";
 import { type FillRandom, fillFromSystem } from "./credentials/secret-format.js";
-import type { Database } from "./database/database.js";
 import { type Block, blocks } from "./entities/blocks.js";
 import { Collection } from "./entities/collection.js";
 import { type Override, overrides } from "./entities/overrides.js";

@@ -3,12 +3,12 @@
 // nodes start together.
 
 import type { WrittenRules } from "../core/rules-in-force.js";
+import type { Database } from "../database/database.js";
+import { migrate } from "../database/migrate.js";
 import { newSecret } from "../telemetry/random.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { ChangeRequest } from "./changes/changes.js";
 import type { ControlPlane } from "./control-plane.js";
-import type { Database } from "./database/database.js";
-import { migrate } from "./database/migrate.js";
 import type { RuleSets } from "./entities/rule-sets.js";
 
 /** Who the control node is in the audit log. */

@@ -3,7 +3,7 @@
 
 import { every, wallMs } from "../base/clock.js";
 import { readVersion } from "../base/version.js";
-import type { Database, Row } from "./database/database.js";
+import type { Database, Row } from "../database/database.js";
 import type { FollowerStatus } from "./feed/follower-stream.js";
 import type { FollowerStreams } from "./feed/follower-streams.js";
 import { statements } from "./sql/statements.js";

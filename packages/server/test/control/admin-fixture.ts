@@ -9,10 +9,10 @@ import { ROUTES } from "../../src/admin/routes.js";
 import type { AdminControl } from "../../src/admin/service-control.js";
 import type { AdminConfig } from "../../src/config/config.js";
 import { ControlPlane } from "../../src/control/control-plane.js";
-import type { Database } from "../../src/control/database/database.js";
 import { DatabaseFeed } from "../../src/control/feed/database-feed.js";
 import { Follower } from "../../src/control/state/follower.js";
 import type { Core } from "../../src/core/core.js";
+import type { Database } from "../../src/database/database.js";
 import { silentTelemetry } from "../../src/telemetry/silent-telemetry.js";
 import { toTestConfig } from "../test-config.js";
 

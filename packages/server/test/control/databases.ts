@@ -2,9 +2,9 @@
 
 import { join } from "node:path";
 import { makeFolder, type PostgresServer, startPostgres } from "sluice-test-servers";
-import type { Database } from "../../src/control/database/database.js";
-import { migrate } from "../../src/control/database/migrate.js";
-import { openDatabase } from "../../src/control/database/open-database.js";
+import type { Database } from "../../src/database/database.js";
+import { migrate } from "../../src/database/migrate.js";
+import { openDatabase } from "../../src/database/open-database.js";
 
 /** A kind of database for tests. Call `stop` when the tests of a file are over. */
 export interface TestDatabases {

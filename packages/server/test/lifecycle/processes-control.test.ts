@@ -3,7 +3,7 @@
 import { get } from "node:http";
 import { dirname } from "node:path";
 import { expect, it } from "vitest";
-import { openDatabase } from "../../src/control/database/open-database.js";
+import { openDatabase } from "../../src/database/open-database.js";
 import { rulesOf, useServe } from "./serve-fixture.js";
 
 const { serve } = useServe();

@@ -3,7 +3,7 @@
 // row that is altered, removed or inserted later breaks the chain from there on.
 
 import { createHash } from "node:crypto";
-import type { Reader, Row, SqlValue } from "../database/database.js";
+import type { Reader, Row, SqlValue } from "../../database/database.js";
 import { ENTITY_KINDS, type EntityBody, type EntityKind } from "../entities/entities.js";
 import { statements } from "../sql/statements.js";
 

@@ -4,7 +4,7 @@
 
 import { pause, readMs, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import type { Database, Row, Transaction } from "../database/database.js";
+import type { Database, Row, Transaction } from "../../database/database.js";
 import { Entities, type Entity, type EntityBody, type EntityKind } from "../entities/entities.js";
 import { statements } from "../sql/statements.js";
 import {

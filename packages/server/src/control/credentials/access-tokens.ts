@@ -3,8 +3,8 @@
 import { choice, object, optional, required } from "sluice/shapes";
 import { ServerError, show } from "../../base/errors.js";
 import { readInput } from "../../base/read-input.js";
+import type { Reader } from "../../database/database.js";
 import { type ChangeRequest, type Changes, mustBeNew } from "../changes/changes.js";
-import type { Reader } from "../database/database.js";
 import { Entities, type Entity, type EntityBody } from "../entities/entities.js";
 import { displayName, timeMs } from "../entities/entity-shapes.js";
 import { type FillRandom, isSameHash, makeSecret, readSecret } from "./secret-format.js";

@@ -14,8 +14,8 @@ import {
 } from "sluice/shapes";
 import { ServerError, show } from "../../base/errors.js";
 import { readInput } from "../../base/read-input.js";
+import type { Reader } from "../../database/database.js";
 import { type ChangeRequest, type Changes, mustBeNew } from "../changes/changes.js";
-import type { Reader } from "../database/database.js";
 import { Entities, type Entity } from "../entities/entities.js";
 import { displayName, entityName, timeMs } from "../entities/entity-shapes.js";
 import { type LastUses, startOfHourMs } from "../keys/key-uses.js";

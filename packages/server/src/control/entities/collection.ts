@@ -4,9 +4,9 @@
 import type { Shape } from "sluice/shapes";
 import { ServerError, show } from "../../base/errors.js";
 import { readInput } from "../../base/read-input.js";
+import type { Reader } from "../../database/database.js";
 import type { ChangeRequest, Changes } from "../changes/changes.js";
 import { drawLetters, type FillRandom } from "../credentials/secret-format.js";
-import type { Reader } from "../database/database.js";
 import {
   Entities,
   type Entity,

@@ -1,7 +1,7 @@
 // Entities: everything that the control plane keeps, each a kind, an id and a JSON body. Rule sets, plans, tenants,
 // API keys and the rest differ only in their bodies, so that one way of writing, auditing and distributing serves all.
 
-import type { Reader, Row } from "../database/database.js";
+import type { Reader, Row } from "../../database/database.js";
 import { statements } from "../sql/statements.js";
 
 /** What there is. */

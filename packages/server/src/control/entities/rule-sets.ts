@@ -10,9 +10,9 @@ import {
   withExceptions,
 } from "sluice/rules";
 import { ServerError } from "../../base/errors.js";
+import type { Reader } from "../../database/database.js";
 import type { ChangeRequest, Changes, Edit } from "../changes/changes.js";
 import { ConflictError } from "../changes/changes.js";
-import type { Reader } from "../database/database.js";
 import { Entities, type Entity } from "./entities.js";
 
 /** Where a version stands. */

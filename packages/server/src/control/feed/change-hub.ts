@@ -2,7 +2,7 @@
 // each turned into text once, however many read it. A snapshot is made in small pieces, so that decisions go on.
 
 import { atEndOfTurn, readMs } from "../../base/clock.js";
-import type { Unsubscribe } from "../database/database.js";
+import type { Unsubscribe } from "../../database/database.js";
 import type { EntityKind } from "../entities/entities.js";
 import { ENTITY_KINDS } from "../entities/entities.js";
 import type { ControlState, NodeChange, Position } from "../state/state.js";

@@ -1,8 +1,8 @@
 // A feed out of a database, which control nodes have.
 
 import { ServerError } from "../../base/errors.js";
+import type { Database, Row, Unsubscribe } from "../../database/database.js";
 import { type AuditRow, toEntry } from "../changes/audit.js";
-import type { Database, Row, Unsubscribe } from "../database/database.js";
 import { ENTITY_KINDS, Entities, type Entity, type EntityBody } from "../entities/entities.js";
 import type { LastUses } from "../keys/key-uses.js";
 import { writeLastUses } from "../keys/stored-uses.js";

@@ -1,7 +1,7 @@
 // Where a node gets its state from: a snapshot, and the changes after it. The sources are a database, a control node
 // over HTTP, and the primary of a worker.
 
-import type { Unsubscribe } from "../database/database.js";
+import type { Unsubscribe } from "../../database/database.js";
 import type { LastUses } from "../keys/key-uses.js";
 import type { NodeChange, Position, Snapshot } from "../state/state.js";
 

@@ -5,7 +5,7 @@
 
 import { atEndOfTurn, every, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import type { Unsubscribe } from "../database/database.js";
+import type { Unsubscribe } from "../../database/database.js";
 import type { ChangeHub } from "./change-hub.js";
 import {
   type FollowerReport,

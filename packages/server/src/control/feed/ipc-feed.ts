@@ -2,7 +2,7 @@
 // at hand that followers over HTTP get.
 
 import { ServerError } from "../../base/errors.js";
-import type { Unsubscribe } from "../database/database.js";
+import type { Unsubscribe } from "../../database/database.js";
 import type { LastUses } from "../keys/key-uses.js";
 import type { NodeChange, Position, Snapshot } from "../state/state.js";
 import type { ChangeHub } from "./change-hub.js";

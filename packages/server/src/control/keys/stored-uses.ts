@@ -2,7 +2,7 @@
 // node decides by it.
 
 import { wallMs } from "../../base/clock.js";
-import type { Database, Reader, Row } from "../database/database.js";
+import type { Database, Reader, Row } from "../../database/database.js";
 import { statements } from "../sql/statements.js";
 import { hourOf, type LastUses } from "./key-uses.js";
 

@@ -8,8 +8,8 @@ import {
   replaceAll,
   type WrittenRules,
 } from "../../core/rules-in-force.js";
+import type { Unsubscribe } from "../../database/database.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
-import type { Unsubscribe } from "../database/database.js";
 import { ENTITY_KINDS, type EntityKind } from "../entities/entities.js";
 import {
   blockedSubjectsOf,

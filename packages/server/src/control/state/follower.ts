@@ -3,7 +3,7 @@
 
 import { after, type CancelTimer, readMs, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import type { Unsubscribe } from "../database/database.js";
+import type { Unsubscribe } from "../../database/database.js";
 import { ENTITY_KINDS, type EntityKind } from "../entities/entities.js";
 import type { ControlFeed } from "../feed/feed.js";
 import { SnapshotFile } from "./snapshot-file.js";

@@ -27,19 +27,21 @@ export function accountIdOf({ meter, part, subject, startsAtMs }: AccountName): 
 
 /** A key as the ledger keeps it. Keys that differ have different subjects. */
 export function toSubject(key: string): string {
-  const subject = key.replace(NOT_KEPT, escape);
+  const subject = key.replace(NOT_KEPT, escapeOne);
   if (subject.length <= SUBJECT_LENGTH_MAX) return subject;
   return `${sliceWhole(subject, KEPT_LENGTH)}\\#${digest(subject)}`;
 }
 
-function escape(character: string): string {
-  return character === "\\" ? "\\\\" : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+function escapeOne(character: string): string {
+  return character === "\\"
+    ? "\\\\"
+    : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /** The beginning, without half of a pair at its end. */
 function sliceWhole(text: string, length: number): string {
   const cut = text.slice(0, length);
-  return cut.isWellFormed?.() === false ? cut.slice(0, -1) : cut;
+  return /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut;
 }
 
 /** 128 bits: with 10^12 accounts, two share an id with a probability below 10^-14. */

@@ -305,6 +305,7 @@ function fill(grant: Grant, units: number): number {
 
 function byExpiry(a: Grant, b: Grant): number {
   if (a.expiresAtMs !== b.expiresAtMs) return a.expiresAtMs - b.expiresAtMs;
-  if (a.sequence === QUOTA_GRANT || b.sequence === QUOTA_GRANT) return a.sequence === QUOTA_GRANT ? 1 : -1;
+  if (a.sequence === QUOTA_GRANT || b.sequence === QUOTA_GRANT)
+    return a.sequence === QUOTA_GRANT ? 1 : -1;
   return a.sequence - b.sequence;
 }

@@ -1,12 +1,12 @@
 // The control plane in a worker: a copy of the primary's state, kept up to date over the channel between them.
 
 import { readMs } from "../../base/clock.js";
-import type { Unsubscribe } from "../../control/database/database.js";
 import { type AskPrimary, IpcFeed } from "../../control/feed/ipc-feed.js";
 import type { LastUses } from "../../control/keys/key-uses.js";
 import type { ChangingState } from "../../control/state/enforced-state.js";
 import { Follower } from "../../control/state/follower.js";
 import type { ControlState, OnChanged } from "../../control/state/state.js";
+import type { Unsubscribe } from "../../database/database.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
 
 /** A worker's copy of the state. */

@@ -1,8 +1,8 @@
 // PostgreSQL as the database: a pool of connections, and one more that listens for announcements.
 
 import pg from "pg";
-import { after, type CancelTimer } from "../../base/clock.js";
-import { ServerError } from "../../base/errors.js";
+import { after, type CancelTimer } from "../base/clock.js";
+import { ServerError } from "../base/errors.js";
 import {
   CommitUnknownError,
   type Database,

@@ -2,10 +2,10 @@
 // applied once, whole or not at all, and a checksum shows that it is still what was applied. Nodes that start
 // together wait for each other.
 
-import { wallMs } from "../../base/clock.js";
-import { ServerError } from "../../base/errors.js";
-import { type Migration, migrations as ours } from "../sql/statements.js";
+import { wallMs } from "../base/clock.js";
+import { ServerError } from "../base/errors.js";
 import type { Database, Transaction } from "./database.js";
+import { type Migration, migrations as ours } from "./migrations/migrations.js";
 
 const TABLE = `CREATE TABLE IF NOT EXISTS sluice_migrations (
   number BIGINT PRIMARY KEY,

@@ -1,7 +1,7 @@
 // Opens the database that a configuration names: `file:…` is SQLite, `postgres://…` is PostgreSQL.
 
 import { isAbsolute, resolve } from "node:path";
-import { ServerError } from "../../base/errors.js";
+import { ServerError } from "../base/errors.js";
 import type { Database } from "./database.js";
 import { openPostgres } from "./postgres.js";
 import { openSqlite } from "./sqlite.js";

@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { testDatabases } from "../../../test/control/databases.js";
-import { Changes } from "../changes/changes.js";
-import { ControlPlane } from "../control-plane.js";
-import { migrations } from "../sql/statements.js";
+import { testDatabases } from "../../test/control/databases.js";
+import { Changes } from "../control/changes/changes.js";
+import { ControlPlane } from "../control/control-plane.js";
 import { migrate } from "./migrate.js";
+import { migrations } from "./migrations/migrations.js";
 import { openDatabase } from "./open-database.js";
 
 const all = testDatabases();

@@ -1,7 +1,7 @@
 // The port to the database of the control plane: all that its other parts know of SQL. Statements are written once,
 // in the part of SQL that PostgreSQL and SQLite have in common; where the two differ, the difference is in the drivers.
 
-import { ServerError } from "../../base/errors.js";
+import { ServerError } from "../base/errors.js";
 
 /** What statements take and give. Times are milliseconds, flags 0 or 1, structures JSON. */
 export type SqlValue = string | number | null;

@@ -3,8 +3,8 @@
 
 import { closeSync, openSync } from "node:fs";
 import Libsql from "libsql";
-import { every, pause, readMs } from "../../base/clock.js";
-import { ServerError } from "../../base/errors.js";
+import { every, pause, readMs } from "../base/clock.js";
+import { ServerError } from "../base/errors.js";
 import type { Database, Row, SqlValue, Transaction, Unsubscribe } from "./database.js";
 
 /** How often the file is looked at for changes of other processes. */

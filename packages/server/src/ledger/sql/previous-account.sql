@@ -1,0 +1,2 @@
+SELECT id FROM ledger_accounts
+WHERE subject = $1 AND meter = $2 AND part = $3 AND starts_at_ms < $4 ORDER BY starts_at_ms DESC LIMIT 1
