@@ -52,7 +52,7 @@ describe.each(all)("changes in $name", (databases) => {
     const entities = new Entities(database);
     expect(await entities.list("plan")).toMatchObject([
       { id: "free", revision: 1, sequence: 1, body: { tier: "free" } },
-      { id: "pro", revision: 2, sequence: 3, body: { tier: "gold" } },
+      { id: "pro", revision: 3, sequence: 3, body: { tier: "gold" } },
     ]);
     await changes.apply(by(), () => [plan("free", undefined)]);
     expect(await entities.find("plan", "free")).toBeUndefined();
@@ -104,6 +104,27 @@ describe.each(all)("changes in $name", (databases) => {
     expect(error).toMatchObject({ status: 409, current: { revision: 2, body: { n: 2 } } });
     expect(await new Entities(database).find("plan", "b")).toBeUndefined();
     expect(await verifyAudit(database)).toEqual({ rows: 2 });
+  });
+
+  it("that edit something of the same id that was removed meanwhile are refused", async () => {
+    const database = await databases.ready();
+    const changes = new Changes(database);
+    const entities = new Entities(database);
+    const revisionNow = async () => (await entities.find("plan", "a"))?.revision;
+    const revisions = new Set<number | undefined>();
+    for (let n = 0; n < 3; n++) {
+      await changes.apply(by(), () => [plan("a", { n }, 0)]);
+      revisions.add(await revisionNow());
+      await changes.apply(by(), () => [plan("a", { n, edited: true })]);
+      revisions.add(await revisionNow());
+      await changes.apply(by(), () => [plan("a", undefined)]);
+    }
+    expect(revisions.size).toBe(6);
+    await changes.apply(by(), () => [plan("a", { n: 9 }, 0)]);
+    for (const revision of revisions) {
+      const stale = changes.apply(by(), () => [plan("a", { n: 10 }, revision)]);
+      await expect(stale).rejects.toBeInstanceOf(ConflictError);
+    }
   });
 
   it("of two editors at the same time: one wins, the other gets a conflict", async () => {
@@ -205,7 +226,6 @@ describe("with PostgreSQL that fails", () => {
     expect(await verifyAudit(database)).toEqual({ rows: applied.length });
     const kept = await new Entities(database).list("plan", { limit: 100_000 });
     expect(kept.map(({ id }) => id).sort()).toEqual(applied.sort());
-    expect(kept.every(({ revision }) => revision === 1)).toBe(true);
   });
 
   it("answers that are lost anywhere in a transaction make no change happen twice", async () => {
@@ -225,7 +245,6 @@ describe("with PostgreSQL that fails", () => {
     expect(await verifyAudit(database)).toEqual({ rows: 40 });
     const kept = await new Entities(database).list("plan", { limit: 1_000 });
     expect(kept).toHaveLength(40);
-    expect(kept.every(({ revision }) => revision === 1)).toBe(true);
   });
 });
 

@@ -273,7 +273,9 @@ async function write(
     return;
   }
   const parent = edit.parent === undefined ? (before?.parent ?? null) : edit.parent;
-  const revision = (before?.revision ?? 0) + 1;
+  // Not a count of edits: it would begin again when something is removed and made again under the same id, and an edit
+  // of the one that is gone would replace the other.
+  const revision = sequence;
   const values = [kind, id, parent, revision, sequence, JSON.stringify(body)];
   await tx.query(statements.writeEntity, values);
 }

@@ -19,7 +19,7 @@ import { entityName } from "./entity-shapes.js";
 /** An entity of a collection. */
 export interface Item<T> {
   readonly id: string;
-  /** 1 when it is made, one more with each edit. */
+  /** Greater with each edit, and never the same again, not even if it is removed and made again. */
   readonly revision: number;
   readonly body: T;
 }

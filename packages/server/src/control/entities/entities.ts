@@ -35,7 +35,7 @@ export interface Entity {
   readonly id: string;
   /** What it belongs to, such as a tenant; undefined if to nothing. */
   readonly parent: string | undefined;
-  /** 1 when it is made, one more with each edit. */
+  /** Greater with each edit, and never the same again, not even if it is removed and made again. */
   readonly revision: number;
   /** The change that wrote it last. */
   readonly sequence: number;

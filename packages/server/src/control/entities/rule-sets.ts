@@ -29,7 +29,7 @@ export interface RuleSetVersion {
   readonly note: string;
   /** The version that was published when the draft was made; 0 if none was. */
   readonly basedOn: number;
-  /** Counts edits of a draft. */
+  /** Another one after each edit of a draft. */
   readonly revision: number;
 }
 
