@@ -4,7 +4,8 @@
 import { show } from "../../base/errors.js";
 import { asOptions, refuse } from "../../base/shapes/code-options.js";
 import type { RuleSet } from "../rule.js";
-import { Problems, type RulesDocument } from "./problems.js";
+import { readJson } from "./json.js";
+import { Problems, type RulesDocument, RulesError } from "./problems.js";
 import { readRuleSet, readRulesObject } from "./rule-set.js";
 import { readYaml } from "./yaml.js";
 
@@ -35,7 +36,7 @@ export function parseRules(source: string | object, options: ParseOptions = {}):
   }
   const known = latest?.text === source && latest.file === file ? latest.rules.deref() : undefined;
   if (known !== undefined) return known;
-  const rules = readRuleSet(readDocument(source, file));
+  const rules = readJsonRules(source, file) ?? readRuleSet(readDocument(source, file));
   latest = { text: source, file, rules: new WeakRef(rules) };
   return rules;
 }
@@ -47,6 +48,18 @@ export function parseRules(source: string | object, options: ParseOptions = {}):
 let latest:
   | { readonly text: string; readonly file: string | undefined; readonly rules: WeakRef<RuleSet> }
   | undefined;
+
+/** The rules of a text that is JSON and without problems; undefined for all others, which YAML has the positions of. */
+function readJsonRules(text: string, file: string | undefined): RuleSet | undefined {
+  const json = readJson(text);
+  if (json === undefined) return undefined;
+  try {
+    return readRuleSet({ value: json.value, file, locate: json.lineOf });
+  } catch (error) {
+    if (error instanceof RulesError) return undefined;
+    throw error;
+  }
+}
 
 /** Reads YAML into a document of rules. Throws all problems of its YAML together. */
 function readDocument(text: string, file: string | undefined): RulesDocument {
