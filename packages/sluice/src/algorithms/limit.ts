@@ -36,6 +36,8 @@ export interface QuotaLimit extends WindowNumbers {
   readonly algorithm: "quota";
   readonly period: CalendarPeriod;
   readonly calendar: Calendar;
+  /** Whether other numbers in mid-period count for the rest of the period only. */
+  readonly prorate?: true;
 }
 
 /** Made by `slidingWindowLog`. */

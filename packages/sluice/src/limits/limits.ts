@@ -26,6 +26,7 @@ import { type OptionSite, readOptions, refuse } from "../base/shapes/code-option
 import {
   anything,
   choice,
+  flag,
   object,
   optional,
   positiveNumber,
@@ -233,6 +234,11 @@ export interface QuotaOptions {
    * "2024-01-31" or "2024-01-31T09:30". Default: the first, Monday, midnight.
    */
   anchor?: number | string;
+  /**
+   * Whether a change of `limit` in mid-period counts for the rest of the period only; default false: it counts as if it
+   * had been so from the start. For rules with `durable`.
+   */
+  prorate?: boolean;
 }
 
 // A day of a time zone may lose or gain two hours, which no zone has done more of.
@@ -245,17 +251,19 @@ const QUOTA = object({
   period: required(choice(["day", "week", "month"])),
   timeZone: optional(anything()),
   anchor: optional(anything()),
+  prorate: withDefault(flag, false),
 } satisfies Record<keyof QuotaOptions, unknown>);
 
 /** At most `limit` units in each calendar day, week or month of a time zone. */
 export function quota(options: QuotaOptions): QuotaLimit {
   const site = siteOf("quota");
-  const { limit } = readOptions(site, QUOTA, options);
+  const { limit, prorate } = readOptions(site, QUOTA, options);
   const calendar = Object.freeze(toCalendar(options));
   const { period } = calendar;
   const numbers = windowNumbers(limit, TIME_MS_MAX / PERIOD_MS_MIN[period]);
   const recoveryMs = PERIOD_MS_MAX[period];
-  return made({ algorithm: "quota", period, calendar, recoveryMs, ...numbers });
+  const said = prorate ? ({ prorate } as const) : {};
+  return made({ algorithm: "quota", period, calendar, recoveryMs, ...numbers, ...said });
 }
 
 /** Whether a limit delays what it admits. */

@@ -24,6 +24,16 @@ export interface Counter {
   readonly onStoreFailure?: FailurePolicy;
   /** How long the store may take for a decision. Default: what the decorator was given. */
   readonly timeoutMs?: number;
+  /** What a ledger does besides counting. Absent if the counter is not that of a durable rule. */
+  readonly durable?: DurableOptions;
+}
+
+/** What a ledger does for a counter besides counting. Other stores ignore it. */
+export interface DurableOptions {
+  /** The most units that are carried over from a period into the next one; 0 carries none over. */
+  readonly carryOverMax: number;
+  /** The shares of the quota, above 0 and at most 1 and rising, at which an event goes out when they are used. */
+  readonly alertShares: readonly number[];
 }
 
 /** One (limit, key, cost) to be decided. */
@@ -126,6 +136,9 @@ export interface PeekOptions {
   readonly blockNowMs?: number;
 }
 
+/** Whether and for how long charges are held; see {@link DecideOptions.hold}. */
+export type Hold = boolean | "briefly" | "lease";
+
 /** How a list of charges is decided. */
 export interface DecideOptions extends PeekOptions {
   /** Makes the same request, sent twice, count once. */
@@ -134,8 +147,9 @@ export interface DecideOptions extends PeekOptions {
    * Whether receipts are wanted, to settle the charges later. Default: the charges are final.
    * `"briefly"`: to be settled in a moment or never, so the store need not remember them; what a
    * refund or reset in between paid for is then not distinguished.
+   * `"lease"`: as true, for a block of budget that the process will spend by itself; a ledger records it as such.
    */
-  readonly hold?: boolean | "briefly";
+  readonly hold?: Hold;
   /** Whether the caller has gone on without the answer: nothing need be started for it any more. */
   readonly isAbandoned?: () => boolean;
 }

@@ -37,9 +37,9 @@ export type WireRequest =
   | readonly ["prepare", counter: number];
 
 /** Whether a charge is held: an index of {@link HOLDS}. */
-export type WireHold = 0 | 1 | 2;
+export type WireHold = 0 | 1 | 2 | 3;
 /** How charges are held, by their numbers. */
-export const HOLDS = [false, true, "briefly"] as const;
+export const HOLDS = [false, true, "briefly", "lease"] as const;
 
 /** A call, by the number under which its answer comes. */
 export type WireCall = readonly [call: number, ask: WireRequest];

@@ -42,7 +42,7 @@ export class LeasedLists {
   decide(charges: readonly Charge[], options: DecideOptions): MaybePromise<Outcome> {
     // A charge that may be settled after its lease has ended has to come from the store, which can refund it.
     const { requestId, hold = false, blockNowMs = charges[0].nowMs } = options;
-    const isShort = requestId === undefined && hold !== true;
+    const isShort = requestId === undefined && hold !== true && hold !== "lease";
     if (!isShort || charges.some(isShadow) || mergeEqual(charges) !== charges) {
       return this.decideStrictly(charges, options);
     }

@@ -474,7 +474,7 @@ class OddBlocks extends ForwardingStore {
 
   override decide(charges: readonly Charge[], options?: DecideOptions) {
     const outcome = super.decide(charges, options) as Outcome;
-    return options?.hold === true ? this.#answer(outcome) : outcome;
+    return options?.hold === "lease" ? this.#answer(outcome) : outcome;
   }
 }
 

@@ -3,7 +3,7 @@
 // weighed, and taken when all have passed.
 
 import type { Verdict } from "../../base/decision.js";
-import type { Charge, ChargeReceipt, Counter, DecideOptions, Outcome } from "../store.js";
+import type { Charge, ChargeReceipt, Counter, DecideOptions, Hold, Outcome } from "../store.js";
 import type { Blocks } from "./blocked-keys.js";
 import { type AnyStep, type Cells, toVerdict } from "./cells/cells.js";
 import { Columns } from "./columns.js";
@@ -59,7 +59,7 @@ export class AllOrNothing {
     charges: readonly Charge[],
     at: Columns,
     i: number,
-    hold: boolean | "briefly",
+    hold: Hold,
     blockNowMs: number,
   ): Verdict {
     const blockedMs = this.#blocks.leftMs(at.placements[i], at.lows[i], at.highs[i], blockNowMs);
@@ -72,7 +72,7 @@ export class AllOrNothing {
     charges: readonly Charge[],
     at: Columns,
     verdicts: readonly Verdict[],
-    hold: boolean | "briefly",
+    hold: Hold,
   ): readonly ChargeReceipt[] {
     const delayMs = longestDelayMs(verdicts);
     const receipts: ChargeReceipt[] = [];
@@ -93,18 +93,18 @@ export class AllOrNothing {
     at: Columns,
     i: number,
     { mark, before }: AnyStep,
-    hold: boolean | "briefly",
+    hold: Hold,
   ): ChargeReceipt {
     const print = { low: at.lows[i], high: at.highs[i] };
     const proof = this.#open.make(print, { cost, atMs: at.timesMs[i], mark, before });
-    if (hold === true) this.#open.add(proof);
+    if (hold !== "briefly") this.#open.add(proof);
     return { counter, key, cost, proof };
   }
 }
 
 const NO_RECEIPTS: readonly ChargeReceipt[] = Object.freeze([]);
 
-function isHeld(charge: Charge, hold: boolean | "briefly"): boolean {
+function isHeld(charge: Charge, hold: Hold): boolean {
   return hold !== false && charge.isFinal !== true;
 }
 

@@ -155,7 +155,8 @@ export class MemoryStore implements SyncStore {
   #decideOnce(charges: readonly Charge[], options: DecideOptions, requestId: string): Outcome {
     const located = this.#locator.locateEach(mergeEqual(charges));
     const prints = located.map(toPrint);
-    const request = { requestId, prints, isHeld: options.hold === true, nowMs: located[0].nowMs };
+    const isHeld = options.hold === true || options.hold === "lease";
+    const request = { requestId, prints, isHeld, nowMs: located[0].nowMs };
     const before = this.#requests.recall(request);
     if (before !== undefined) return withKeys(before, charges);
     const outcome = this.#decideAll(charges, options);

@@ -18,6 +18,7 @@ export const givingBackClaims: readonly Claim[] = [
   ...forEachKind(rateLimits, SETTLED, "a commit of less gives the rest back", commitLess),
   ...forEachKind(rateLimits, SETTLED, "a commit of more is debt", commitMore),
   ...forEachKind(rateLimits, SETTLED, "a second commit is an error", commitTwice),
+  ...forEachKind(rateLimits, SETTLED, "a lease gives back what was not spent", returnLease),
   ...forEachKind(rateLimits, GRANTED, "more than was used makes full, not more", refundMuch),
   ...forEachKind(rateLimits, GRANTED, "what it paid for, a cancel pays no more", refundThenCancel),
   ...forEachKind(allLimits, RESET, "all of it, of that key alone", resetOne),
@@ -80,6 +81,17 @@ async function commitTwice(stand: Stand, make: LimitMaker): Promise<void> {
   await expectError("again", () => reservation.commit(0), "SLUICE_ALREADY_SETTLED");
   await reservation.cancel();
   expectEqual("left after all", await gate.left("key"), [6]);
+}
+
+async function returnLease(stand: Stand, make: LimitMaker): Promise<void> {
+  const gate = new Gate(stand, make(10));
+  const { receipts } = await stand.store.decide(gate.charges("key", 6), { hold: "lease" });
+  expectEqual("receipts of a lease", receipts.length, 1);
+  expectEqual("left while leased", await gate.left("key"), [4]);
+  await stand.store.settle([{ receipt: receipts[0], kept: 2, nowMs: stand.clock.now() }]);
+  expectEqual("left after 2 of 6", await gate.left("key"), [8]);
+  await stand.store.settle([{ receipt: receipts[0], kept: 0, nowMs: stand.clock.now() }]);
+  expectEqual("left after it is returned again", await gate.left("key"), [8]);
 }
 
 async function refundMuch(stand: Stand, make: LimitMaker): Promise<void> {

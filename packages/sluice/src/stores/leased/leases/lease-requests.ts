@@ -72,7 +72,7 @@ export class LeaseRequests {
     const charge = { counter: row.counter, key, cost: units, nowMs };
     keyLeases.askingAtMs = request.ask.atMs;
     try {
-      const outcome = this.#store.decide([charge], { hold: true, blockNowMs });
+      const outcome = this.#store.decide([charge], { hold: "lease", blockNowMs });
       if (!isThenable(outcome)) {
         this.#receive(request, outcome);
         return;

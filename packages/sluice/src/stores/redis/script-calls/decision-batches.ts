@@ -5,7 +5,7 @@
 import { atEndOfTurn } from "../../../base/clock.js";
 import { SluiceError, show } from "../../../base/errors.js";
 import { isShaper } from "../../../limits/limits.js";
-import type { Charge, DecideOptions, Outcome } from "../../store.js";
+import type { Charge, DecideOptions, Hold, Outcome } from "../../store.js";
 import type { KeyNames } from "../keys.js";
 import { type Script, scripts } from "../lua/scripts.js";
 import { briefReceipt, NOTE_MS } from "./brief-receipts.js";
@@ -168,7 +168,8 @@ export class Decisions {
 
   #writeWhole(writer: CallWriter, { charges, tags, options }: Request): HeldAs | undefined {
     const { numbers } = writer;
-    const { requestId, hold = false } = options;
+    const { requestId } = options;
+    const hold = options.hold === "lease" ? true : (options.hold ?? false);
     const hasMore = hold === true || !charges.every(isPlainCharge);
     const keepMs = hold === true ? keepMsOf(charges) : NOTE_MS;
     const record =
@@ -229,7 +230,8 @@ function readAnswer(asked: Asked, reply: ReplyReader, held: HeldAs | undefined):
 
 /** Whether the short way serves: counters are single values, and nothing has to be remembered. */
 function isPlain({ charges, options: { requestId, hold } }: Request): boolean {
-  return requestId === undefined && hold !== true && charges.every(isPlainCharge);
+  const isKept = hold === true || hold === "lease";
+  return requestId === undefined && !isKept && charges.every(isPlainCharge);
 }
 
 /** Whether there is nothing more to send than its numbers. */
@@ -249,11 +251,7 @@ function byTag(queue: readonly Asked[]): Iterable<Asked[]> {
 }
 
 /** What has to be the same when a request comes again. Keys are identified by their tags: no secrets. */
-function printOf(
-  charges: readonly Charge[],
-  tags: readonly string[],
-  hold: boolean | "briefly",
-): string {
+function printOf(charges: readonly Charge[], tags: readonly string[], hold: Hold): string {
   // The kind of a limit too: it says how an answer that is kept reads.
   const parts = charges.map(({ counter: { scope, part, limit }, cost }, i) => {
     return [scope, part, limit.algorithm, isShaper(limit), tags[i], cost];
