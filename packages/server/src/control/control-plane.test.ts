@@ -43,7 +43,7 @@ describe.each(all)("the control plane in $name", (databases) => {
     });
     expect(await plane.plans.get("pro")).toEqual({
       id: "pro",
-      revision: 1,
+      revision: 3,
       body: { tier: "gold", limits: { search: "50/minute" } },
     });
     const tenant = await plane.tenants.put(by(), {
@@ -62,15 +62,19 @@ describe.each(all)("the control plane in $name", (databases) => {
 
   it("refuses an edit of a revision that is gone, with what is there now", async () => {
     const { plane } = await start();
-    await plane.plans.put(by(), { id: "pro", input: { tier: "gold" }, revision: 0 });
-    await plane.plans.put(by(), { id: "pro", input: { tier: "silver" }, revision: 1 });
-    const stale = plane.plans.put(by(), { id: "pro", input: { tier: "bronze" }, revision: 1 });
+    const put = (tier: string, revision: number) =>
+      plane.plans.put(by(), { id: "pro", input: { tier }, revision });
+    const { revision } = await put("gold", 0);
+    const later = await put("silver", revision);
+    const stale = put("bronze", revision);
     await expect(stale).rejects.toThrow(ConflictError);
     await expect(stale).rejects.toMatchObject({
-      message: expect.stringContaining("is at revision 2, and the edit was made to revision 1"),
+      message: expect.stringContaining(
+        `is at revision ${later.revision}, and the edit was made to revision ${revision}`,
+      ),
       current: { body: { tier: "silver" } },
     });
-    await expect(plane.plans.remove(by(), "pro", 1)).rejects.toThrow(ConflictError);
+    await expect(plane.plans.remove(by(), "pro", revision)).rejects.toThrow(ConflictError);
     expect((await plane.plans.get("pro")).body).toMatchObject({ tier: "silver" });
   });
 
@@ -84,6 +88,17 @@ describe.each(all)("the control plane in $name", (databases) => {
       "plans",
       { limits: { search: "5/min" } },
       'limits.search must be a rate such as 100/minute or 100/5m, got "5/min"; did you mean 5/minute?',
+    ],
+    [
+      "plans",
+      { limits: { search: ["5/minute", { tokenBucket: { capacity: 0, refillPerSecond: 1 } }] } },
+      "limits.search[1].tokenBucket.capacity must be a whole number from 1",
+    ],
+    ["plans", { limits: { search: null } }, "limits.search must be a limit such as 100/minute"],
+    [
+      "overrides",
+      { subject: 'user:"]', rule: "search", limit: "1/secnd", ...REASON },
+      'understood: limit must be a rate such as 100/minute or 100/5m, got "1/secnd"',
     ],
     ["plans", { teir: "gold" }, "teir is unknown, did you mean tier?"],
     ["tenants", { plan: "pro" }, 'plan must be the name of a plan, got "pro"'],

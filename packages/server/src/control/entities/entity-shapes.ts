@@ -2,6 +2,7 @@
 
 import {
   anyString,
+  anything,
   as,
   optional,
   required,
@@ -33,6 +34,14 @@ export const ruleId: Shape<string> = stringFor({
   lengthMax: 256,
   toValue: (id) => (/^[\w.-]+$/.test(id) ? id : undefined),
 });
+
+/** A limit, a list of limits or `unlimited`, as in a rule file. Kept as written; whether it fits is checked with its rule. */
+export const limitInput: Shape<NonNullable<unknown>> = as(
+  anything({
+    description: "A limit as in a rule file: `100/minute`, a list of limits, or `unlimited`.",
+  }),
+  (value, spot) => value ?? spot.refuse("a limit such as 100/minute", value),
+);
 
 /** An id that operators choose: of a plan, a tenant, an attribute. */
 export const entityName: Shape<string> = stringFor({

@@ -3,8 +3,7 @@
 import type { RuleException } from "sluice/rules";
 import { object, type ReadAs, required } from "sluice/shapes";
 import type { CollectionKind } from "./collection.js";
-import { endsAtMs, reason, ruleId } from "./entity-shapes.js";
-import { limitInput } from "./limit-input.js";
+import { endsAtMs, limitInput, reason, ruleId } from "./entity-shapes.js";
 import { mustFitRules } from "./rule-references.js";
 import { callerSubject, toSubject } from "./subjects.js";
 
@@ -27,8 +26,12 @@ export const overrides: CollectionKind<Override> = {
   shape: overrideShape,
   parentOf: ({ subject }) => subject,
   check: ({ id, body }, entities) =>
-    mustFitRules(entities, { kind: "override", id }, overrideExceptions(body)),
+    mustFitRules(entities, { kind: "override", id }, toWritten(body)),
 };
+
+function toWritten(override: Override) {
+  return overrideExceptions(override).map((one) => ({ ...one, field: "limit" }));
+}
 
 /** The exceptions that an override makes. */
 export function overrideExceptions({ subject, rule, limit, endsAtMs }: Override): RuleException[] {

@@ -4,8 +4,7 @@ import type { RuleException } from "sluice/rules";
 import { object, optional, type ReadAs, recordOf, withDefault } from "sluice/shapes";
 import { ServerError, show } from "../../base/errors.js";
 import type { CollectionKind } from "./collection.js";
-import { entityName, ruleId } from "./entity-shapes.js";
-import { limitInput } from "./limit-input.js";
+import { entityName, limitInput, ruleId } from "./entity-shapes.js";
 import { mustFitRules } from "./rule-references.js";
 
 const RULES_MAX = 1_000;
@@ -29,7 +28,7 @@ export const plans: CollectionKind<Plan> = {
   noun: "plan",
   shape: planShape,
   check: ({ id, body }, entities) =>
-    mustFitRules(entities, { kind: "plan", id }, planExceptions(id, body)),
+    mustFitRules(entities, { kind: "plan", id }, toWritten(id, body)),
   checkRemoval: async (id, entities) => {
     const [tenant] = await entities.list("tenant", { parent: id, limit: 1 });
     if (tenant === undefined) return;
@@ -39,6 +38,10 @@ export const plans: CollectionKind<Plan> = {
     );
   },
 };
+
+function toWritten(id: string, plan: Plan) {
+  return planExceptions(id, plan).map((one) => ({ ...one, field: `limits.${one.ruleId}` }));
+}
 
 /** The exceptions that a plan makes. */
 export function planExceptions(name: string, { limits }: Plan): RuleException[] {

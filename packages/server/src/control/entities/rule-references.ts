@@ -16,6 +16,11 @@ import { publishedTextOf } from "./rule-sets.js";
 /** What policies take of all overrides and plans: with one more, none of them would come into force. */
 const EXCEPTIONS_MAX = 100_000;
 
+/** An exception of a plan or an override, and the field that has its limit. */
+export interface WrittenException extends RuleException {
+  readonly field: string;
+}
+
 /**
  * Throws if there is no such rule, or if the limits do not fit it. A misspelt rule would otherwise change nothing,
  * silently, and a limit that does not fit would stop a publish.
@@ -25,7 +30,7 @@ const EXCEPTIONS_MAX = 100_000;
 export async function mustFitRules(
   entities: Entities,
   written: Pick<Entity, "kind" | "id">,
-  exceptions: readonly RuleException[],
+  exceptions: readonly WrittenException[],
 ): Promise<void> {
   if (exceptions.length === 0) return;
   const count = (await countOthers(entities, written)) + exceptions.length;
@@ -39,8 +44,18 @@ export async function mustFitRules(
     withExceptions(rules, exceptions);
   } catch (error) {
     if (!(error instanceof RulesError)) throw error;
-    throw invalid(error.problems.map(({ message }) => message).join("; "));
+    const messages = error.problems.map(({ message }) => toWritten(message, exceptions));
+    throw invalid(messages.join("; "));
   }
+}
+
+/** Says the field that the operator wrote instead of the place that the limit would have among the rules. */
+function toWritten(message: string, exceptions: readonly WrittenException[]): string {
+  for (const { ruleId, by, value, field } of exceptions) {
+    const place = `rule ${JSON.stringify(ruleId)}: exceptions[${JSON.stringify(`${by}:${value}`)}]`;
+    if (message.startsWith(place)) return field + message.slice(place.length);
+  }
+  return message;
 }
 
 /** The exceptions that all other overrides and plans make. */
