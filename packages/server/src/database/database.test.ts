@@ -31,6 +31,25 @@ describe.each(all)("a database in $name", (databases) => {
     ]);
   });
 
+  it("gives rows as objects and as lists, of the same statement", async () => {
+    const { database } = await withTable();
+    await database.query("INSERT INTO t VALUES (1, 'one'), (2, NULL)");
+    const sql = "SELECT b, a FROM t WHERE a <= $1 ORDER BY a";
+    for (let round = 0; round < 2; round++) {
+      expect(await database.query(sql, [2])).toEqual([
+        { b: "one", a: 1 },
+        { b: null, a: 2 },
+      ]);
+      expect(await database.queryTuples(sql, [2])).toEqual([
+        ["one", 1],
+        [null, 2],
+      ]);
+    }
+    await expect(database.queryTuples("SELECT a FROM nowhere")).rejects.toMatchObject({
+      code: "SLUICE_DATABASE_FAILED",
+    });
+  });
+
   it("keeps all of a transaction that resolves, and nothing of one that rejects", async () => {
     const { database } = await withTable();
     await database.transaction(async (tx) => {

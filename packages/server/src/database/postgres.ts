@@ -62,6 +62,18 @@ class PostgresDatabase implements Database {
     }
   }
 
+  async queryTuples<T extends readonly SqlValue[]>(
+    sql: string,
+    values: readonly SqlValue[] = [],
+  ): Promise<T[]> {
+    try {
+      const asked = { text: sql, values: [...values], rowMode: "array" as const };
+      return (await this.#pool.query(asked)).rows as unknown as T[];
+    } catch (cause) {
+      throw toError(cause);
+    }
+  }
+
   async transaction<T>(
     work: (tx: Transaction) => Promise<T>,
     { exclusive = false }: TransactionOptions = {},

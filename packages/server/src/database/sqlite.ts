@@ -28,6 +28,7 @@ class SqliteDatabase implements Database {
   readonly dialect = "sqlite";
   readonly #db: Libsql.Database;
   readonly #statements = new Map<string, Prepared>();
+  readonly #tupleStatements = new Map<string, Prepared>();
   readonly #subscribers = new Set<() => void>();
   /** Settles when the last of those that wait has had its turn. */
   #lastTurn: Promise<unknown> = Promise.resolve();
@@ -43,6 +44,16 @@ class SqliteDatabase implements Database {
 
   query<R extends Row>(sql: string, values: readonly SqlValue[] = []): Promise<R[]> {
     return this.#inTurn(() => this.#whenFree(() => this.#run<R>(sql, values)));
+  }
+
+  queryTuples<T extends readonly SqlValue[]>(
+    sql: string,
+    values: readonly SqlValue[] = [],
+  ): Promise<T[]> {
+    return this.#inTurn(() =>
+      // A statement gives rows of one kind, so there is another one for lists.
+      this.#whenFree(() => this.#run(sql, values, this.#tupleStatements) as unknown as T[]),
+    );
   }
 
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -124,12 +135,17 @@ class SqliteDatabase implements Database {
     }
   }
 
-  #run<R extends Row>(sql: string, values: readonly SqlValue[]): R[] {
+  #run<R extends Row>(
+    sql: string,
+    values: readonly SqlValue[],
+    statements: Map<string, Prepared> = this.#statements,
+  ): R[] {
     try {
-      let prepared = this.#statements.get(sql);
+      let prepared = statements.get(sql);
       if (prepared === undefined) {
         prepared = prepare(this.#db, sql);
-        this.#statements.set(sql, prepared);
+        if (statements === this.#tupleStatements) prepared.statement.raw(true);
+        statements.set(sql, prepared);
       }
       const { statement, order } = prepared;
       return statement.all(order.map((place) => values[place] ?? null)) as R[];

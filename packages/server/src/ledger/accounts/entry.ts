@@ -1,7 +1,7 @@
 // Entries of the ledger: what happened to an account, in order, never changed. Each carries the hash of the entry before
 // it in its account, so that an entry that is altered, dropped or slipped in later shows.
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import type { Row } from "../../database/database.js";
 
 /**
@@ -28,6 +28,13 @@ export const ENTRY_KINDS = [
 
 /** What an entry says. */
 export type EntryKind = (typeof ENTRY_KINDS)[number];
+
+const KINDS: ReadonlySet<string> = new Set(ENTRY_KINDS);
+
+/** Whether a word is a kind of entry. */
+export function isEntryKind(word: string): word is EntryKind {
+  return KINDS.has(word);
+}
 
 /** How many units were drawn from each grant, by the sequence number of its entry. */
 export type Draws = readonly (readonly [grant: number, units: number])[];
@@ -83,9 +90,29 @@ export interface EntryRow extends Row {
   readonly previous_hash: string;
 }
 
+/** The columns of an entry, in the order in which they are hashed. */
+export type EntryValues = readonly [
+  accountId: string,
+  sequence: number,
+  kind: string,
+  amount: number,
+  balance: number,
+  idempotencyKey: string,
+  settles: number | null,
+  actor: string,
+  atMs: number,
+  details: string | null,
+  previousHash: string,
+];
+
 /** The hash of an entry, which the next one of its account carries. */
+export function hashOfValues(values: EntryValues): string {
+  return hash("sha256", JSON.stringify(values), "base64url");
+}
+
+/** The hash of an entry as the database keeps it. */
 export function hashOfRow(row: EntryRow): string {
-  const content = JSON.stringify([
+  return hashOfValues([
     row.account_id,
     row.sequence,
     row.kind,
@@ -98,7 +125,6 @@ export function hashOfRow(row: EntryRow): string {
     row.details,
     row.previous_hash,
   ]);
-  return createHash("sha256").update(content).digest("base64url");
 }
 
 /** An entry as the database keeps it. */

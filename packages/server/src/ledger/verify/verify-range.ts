@@ -1,0 +1,252 @@
+// Verifies the accounts of a range of ids: a page of accounts, then the entries of all of them in their order. Writers go
+// on meanwhile. So an account that does not fit its entries is read once more, in one statement with its holds, and the
+// entries that were added in between are read too: what does not fit then is wrong.
+
+import type { Row, TupleReader } from "../../database/database.js";
+import type { AccountRow } from "../accounts/account.js";
+import { accountIdOf } from "../accounts/account-id.js";
+import type { EntryValues } from "../accounts/entry.js";
+import { statements } from "../sql/statements.js";
+import { AccountCheck, type Hold, type Refund, type Say } from "./account-check.js";
+import type { Findings } from "./report.js";
+
+/** Accounts whose ids follow `after`, up to and including `upTo`, in the order of the database. */
+export interface IdRange {
+  /** "" for the beginning. */
+  readonly after: string;
+  /** Undefined: to the end. */
+  readonly upTo: string | undefined;
+}
+
+/** How much is read by one statement. */
+export interface PageSizes {
+  readonly accounts: number;
+  readonly entries: number;
+}
+
+/** Larger pages are not faster, and block a process for longer. */
+export const PAGE_SIZES: PageSizes = { accounts: 500, entries: 5_000 };
+
+interface HoldRow extends Row {
+  readonly account_id: string;
+  readonly sequence: number;
+  readonly kind: string;
+  readonly amount: number;
+}
+
+/** Verifies a range of accounts. */
+export class RangeVerifier {
+  readonly #reader: TupleReader;
+  readonly #findings: Findings;
+  readonly #pages: PageSizes;
+  /** Accounts of this page whose entries have not come yet. */
+  #waiting = new Map<string, AccountRow>();
+  #holds = new Map<string, Hold[]>();
+  #current: CurrentAccount | undefined;
+
+  constructor(reader: TupleReader, findings: Findings, pages: PageSizes = PAGE_SIZES) {
+    this.#reader = reader;
+    this.#findings = findings;
+    this.#pages = pages;
+  }
+
+  /** Reads and checks everything of a range. */
+  async run({ after, upTo }: IdRange): Promise<void> {
+    let last = after;
+    for (;;) {
+      const values = [last, upTo ?? null, this.#pages.accounts];
+      const accounts = await this.#reader.query<AccountRow>(statements.listAccountsBetween, values);
+      const end = accounts.at(-1)?.id;
+      if (end === undefined) break;
+      await this.#verifyPage(accounts, { after: last, upTo: end });
+      last = end;
+    }
+    const rest = upTo ?? (await this.#findLast(last));
+    if (rest !== undefined && rest !== last)
+      await this.#verifyPage([], { after: last, upTo: rest });
+  }
+
+  async #findLast(after: string): Promise<string | undefined> {
+    const [row] = await this.#reader.query<{ id: string | null }>(statements.lastAccountOfEntries, [
+      after,
+    ]);
+    return row?.id ?? undefined;
+  }
+
+  async #verifyPage(accounts: readonly AccountRow[], range: Required<IdRange>): Promise<void> {
+    const upTo = range.upTo as string;
+    this.#waiting = new Map(accounts.map((account) => [account.id, account]));
+    this.#holds = await this.#readHolds(range.after, upTo);
+    const start = { accountId: range.after, sequence: Number.MAX_SAFE_INTEGER };
+    for await (const page of this.#entryPages(start, upTo)) {
+      for (const values of page) {
+        if (this.#current?.id !== values[0]) await this.#begin(values[0]);
+        this.#current?.check.add(values);
+      }
+      this.#findings.entries += page.length;
+    }
+    await this.#endCurrent();
+    for (const account of this.#waiting.values()) {
+      this.#current = this.#toCurrent(account.id, account);
+      await this.#endCurrent();
+    }
+    await this.#findDuplicates(range.after, upTo);
+  }
+
+  async *#entryPages(
+    start: { readonly accountId: string; readonly sequence: number },
+    upTo: string,
+    lastSequence = Number.MAX_SAFE_INTEGER,
+  ): AsyncGenerator<readonly EntryValues[]> {
+    const { entries } = this.#pages;
+    const read = (accountId: string, sequence: number) =>
+      this.#reader.queryTuples<EntryValues>(statements.listEntriesBetween, [
+        accountId,
+        sequence,
+        upTo,
+        lastSequence,
+        entries,
+      ]);
+    let next: Promise<readonly EntryValues[]> | undefined = read(start.accountId, start.sequence);
+    while (next !== undefined) {
+      const page: readonly EntryValues[] = await next;
+      const last = page.at(-1);
+      // The next page is on its way while this one is checked.
+      next = last === undefined || page.length < entries ? undefined : read(last[0], last[1]);
+      // If a check throws, this is never awaited.
+      next?.catch(() => {});
+      yield page;
+    }
+  }
+
+  async #begin(accountId: string): Promise<void> {
+    await this.#endCurrent();
+    const account = this.#waiting.get(accountId) ?? (await this.#readAccount(accountId))?.account;
+    this.#waiting.delete(accountId);
+    this.#current = this.#toCurrent(accountId, account);
+  }
+
+  #toCurrent(id: string, account: AccountRow | undefined): CurrentAccount {
+    const say: Say = (check, sequence, problem) =>
+      this.#findings.add({
+        check,
+        accountId: id,
+        meter: account?.meter,
+        subject: account?.subject,
+        sequence,
+        problem,
+      });
+    return { id, account, say, check: new AccountCheck(say) };
+  }
+
+  async #endCurrent(): Promise<void> {
+    const current = this.#current;
+    this.#current = undefined;
+    if (current === undefined) return;
+    const { id, account, say, check } = current;
+    this.#findings.accounts++;
+    if (account === undefined) {
+      say("account", undefined, "has entries, and there is no such account");
+      return;
+    }
+    if (accountIdOf(toName(account)) !== id)
+      say("account", undefined, "was altered: its id is that of another meter, subject or period");
+    let fits = true;
+    check.end(account, this.#holds.get(id) ?? [], () => {
+      fits = false;
+    });
+    if (!fits) await this.#endAgain(current);
+    for (const refund of check.refunds) await this.#checkRefund(current, refund);
+  }
+
+  /** What does not fit may have been read too early. */
+  async #endAgain({ id, say, check }: CurrentAccount): Promise<void> {
+    const now = await this.#readAccount(id);
+    if (now === undefined) return say("account", undefined, "is gone, and its entries are not");
+    const { account, holds } = now;
+    const start = { accountId: id, sequence: check.sequence };
+    if (account.sequence > check.sequence) {
+      for await (const page of this.#entryPages(start, id, account.sequence)) {
+        for (const values of page) check.add(values);
+        this.#findings.entries += page.length;
+      }
+    }
+    check.end(account, holds);
+  }
+
+  async #checkRefund({ id, say }: CurrentAccount, refund: Refund): Promise<void> {
+    const { sequence, settles, amount } = refund;
+    const [row] = await this.#reader.query<{ kind: string; amount: number }>(
+      statements.readEntryKind,
+      [id, settles],
+    );
+    if (row?.kind !== "use")
+      say("settlement", sequence, `settles entry ${settles}, which is not open at that point`);
+    else if (amount > -row.amount)
+      say("amount", sequence, `gives ${amount} units back, of ${-row.amount} that were used`);
+  }
+
+  async #readAccount(id: string): Promise<AccountAndHolds | undefined> {
+    const rows = await this.#reader.query<AccountAndHoldRow>(statements.readAccountAndHolds, [id]);
+    const [account] = rows;
+    if (account === undefined) return undefined;
+    const holds = rows.flatMap(
+      ({ hold_sequence: sequence, hold_kind: kind, hold_amount: amount }) =>
+        sequence === null || kind === null || amount === null ? [] : [{ sequence, kind, amount }],
+    );
+    return { account, holds };
+  }
+
+  async #readHolds(after: string, upTo: string): Promise<Map<string, Hold[]>> {
+    const rows = await this.#reader.query<HoldRow>(statements.listHoldsBetween, [after, upTo]);
+    const holds = new Map<string, Hold[]>();
+    for (const row of rows) {
+      const some = holds.get(row.account_id);
+      if (some === undefined) holds.set(row.account_id, [row]);
+      else some.push(row);
+    }
+    return holds;
+  }
+
+  /** The database has an index that allows none; this finds them if it was dropped. */
+  async #findDuplicates(after: string, upTo: string): Promise<void> {
+    const rows = await this.#reader.query<DuplicateRow>(statements.listDuplicatesBetween, [
+      after,
+      upTo,
+    ]);
+    for (const { account_id, idempotency_key, sequence, entries } of rows) {
+      const { say } = this.#toCurrent(account_id, (await this.#readAccount(account_id))?.account);
+      const key = JSON.stringify(idempotency_key);
+      say("duplicate", sequence, `is one of ${entries} entries with the idempotency key ${key}`);
+    }
+  }
+}
+
+interface CurrentAccount {
+  readonly id: string;
+  readonly account: AccountRow | undefined;
+  readonly say: Say;
+  readonly check: AccountCheck;
+}
+
+interface AccountAndHolds {
+  readonly account: AccountRow;
+  readonly holds: readonly Hold[];
+}
+
+interface AccountAndHoldRow extends AccountRow {
+  readonly hold_sequence: number | null;
+  readonly hold_kind: string | null;
+  readonly hold_amount: number | null;
+}
+
+interface DuplicateRow extends Row {
+  readonly account_id: string;
+  readonly idempotency_key: string;
+  readonly sequence: number;
+  readonly entries: number;
+}
+
+function toName({ meter, part, subject, starts_at_ms: startsAtMs }: AccountRow) {
+  return { meter, part, subject, startsAtMs };
+}
