@@ -50,7 +50,7 @@ export class AccountCheck {
   readonly #say: Say;
   /** Reservations, leases and grants that are not settled, by sequence number. */
   readonly #open = new Map<number, Open>();
-  /** To be looked up; whoever feeds entries takes them. */
+  /** To be looked up in the database, which this has no access to. */
   readonly refunds: Refund[] = [];
   #sequence = 0;
   #sum = 0;
