@@ -32,6 +32,11 @@ export interface TupleReader extends Reader {
 
 /** What a transaction can do besides. */
 export interface Transaction extends Reader {
+  /**
+   * Runs a SELECT and keeps other transactions from writing the rows of the table that it calls `a`, until this one ends.
+   * Rows are locked in the order of the result.
+   */
+  lock<R extends Row = Row>(sql: string, values?: readonly SqlValue[]): Promise<R[]>;
   /** Runs a script of several statements without values. */
   execute(script: string): Promise<void>;
   /** Notifies the subscribers of every process once the transaction is committed. */

@@ -133,6 +133,7 @@ type Ask = Transaction["query"];
 function toTransaction(ask: Ask): Transaction {
   return {
     query: ask,
+    lock: (sql, values) => ask(`${sql} FOR UPDATE OF a`, values),
     async execute(script) {
       await ask(script);
     },
@@ -198,8 +199,16 @@ class Announcements {
 }
 
 function toError(cause: unknown): ServerError {
-  const code = isConnectionLoss(cause) ? "SLUICE_DATABASE_UNAVAILABLE" : "SLUICE_DATABASE_FAILED";
+  const isPassing = isConnectionLoss(cause) || isContention(cause);
+  const code = isPassing ? "SLUICE_DATABASE_UNAVAILABLE" : "SLUICE_DATABASE_FAILED";
   return new ServerError(code, cause instanceof Error ? cause.message : String(cause), { cause });
+}
+
+/** Serialisation failure and deadlock: the same transaction may pass when it is tried again. */
+const CONTENTION_STATES = /^40(?:001|P01)$/;
+
+function isContention(error: unknown): boolean {
+  return CONTENTION_STATES.test(String((error as { code?: unknown }).code));
 }
 
 /** SQLSTATE classes of a connection that ends, or of a server that takes none at the moment. */

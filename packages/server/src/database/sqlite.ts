@@ -3,6 +3,7 @@
 
 import { closeSync, openSync } from "node:fs";
 import Libsql from "libsql";
+import { BoundedMap } from "sluice";
 import { every, pause, readMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
 import type { Database, Row, SqlValue, Transaction, Unsubscribe } from "./database.js";
@@ -12,6 +13,8 @@ const POLL_MS = 250;
 /** How long another process may hold the file before a statement fails. */
 const BUSY_MS_MAX = 5_000;
 const BUSY_PAUSE_MS = 10;
+/** Prepared statements that are kept: lists of rows have one for each length. */
+const STATEMENTS_MAX = 1_000;
 
 /** Opens the file, and makes it if it is not there; only its user may read it. */
 export function openSqlite(path: string): Database {
@@ -27,8 +30,8 @@ export function openSqlite(path: string): Database {
 class SqliteDatabase implements Database {
   readonly dialect = "sqlite";
   readonly #db: Libsql.Database;
-  readonly #statements = new Map<string, Prepared>();
-  readonly #tupleStatements = new Map<string, Prepared>();
+  readonly #statements = new BoundedMap<string, Prepared>(STATEMENTS_MAX);
+  readonly #tupleStatements = new BoundedMap<string, Prepared>(STATEMENTS_MAX);
   readonly #subscribers = new Set<() => void>();
   /** Settles when the last of those that wait has had its turn. */
   #lastTurn: Promise<unknown> = Promise.resolve();
@@ -61,6 +64,8 @@ class SqliteDatabase implements Database {
       let isAnnounced = false;
       const tx: Transaction = {
         query: async (sql, values = []) => this.#run(sql, values),
+        // The transaction has the whole file.
+        lock: async (sql, values = []) => this.#run(sql, values),
         execute: async (script) => this.#exec(script),
         announce: async () => {
           isAnnounced = true;

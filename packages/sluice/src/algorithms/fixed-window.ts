@@ -128,7 +128,8 @@ function startsWithFirst(limit: WindowLimit): limit is FixedWindowLimit {
 // Finding a period takes microseconds, and the same one is asked for again and again.
 const latestPeriods = new WeakMap<QuotaLimit, Period>();
 
-function currentPeriod(limit: QuotaLimit, nowMs: number): Period {
+/** The period of a quota that holds `nowMs`. */
+export function currentPeriod(limit: QuotaLimit, nowMs: number): Period {
   const latest = latestPeriods.get(limit);
   if (latest !== undefined && nowMs >= latest.startMs && nowMs < latest.endMs) return latest;
   const period = periodAt(limit.calendar, nowMs);

@@ -1,0 +1,1 @@
+DELETE FROM ledger_blocks WHERE meter = $1 AND subject = $2

@@ -1,0 +1,1 @@
+SELECT until_ms FROM ledger_blocks WHERE meter = $1 AND subject = $2

@@ -1,0 +1,1 @@
+DELETE FROM ledger_holds WHERE (account_id, sequence) IN (VALUES :rows[(?, CAST(? AS BIGINT))])
