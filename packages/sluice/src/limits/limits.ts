@@ -3,6 +3,7 @@
 // that cannot hold is refused here, so that nothing behind it has to ask again.
 
 import { type CalendarPeriod, toCalendar } from "../algorithms/calendar.js";
+import { currentPeriod } from "../algorithms/fixed-window.js";
 import type {
   ConcurrencyLimit,
   FixedWindowLimit,
@@ -264,6 +265,17 @@ export function quota(options: QuotaOptions): QuotaLimit {
   const recoveryMs = PERIOD_MS_MAX[period];
   const said = prorate ? ({ prorate } as const) : {};
   return made({ algorithm: "quota", period, calendar, recoveryMs, ...numbers, ...said });
+}
+
+/** When a period of a quota begins and ends, in Unix milliseconds: the interval [startMs, endMs). */
+export interface QuotaPeriod {
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** The period of a quota that holds `nowMs`, an instant from 1970 to the end of 2100. */
+export function quotaPeriod(limit: QuotaLimit, nowMs: number): QuotaPeriod {
+  return currentPeriod(limit, nowMs);
 }
 
 /** Whether a limit delays what it admits. */

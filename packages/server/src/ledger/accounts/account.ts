@@ -50,6 +50,8 @@ interface AccountState {
    * was in use then. The rest of what they stand for has been refunded.
    */
   pardon?: { sequence: number; left: number };
+  /** Shares that have been reached, as percent. */
+  reached?: number[];
 }
 
 /** What an entry says beside its account. */
@@ -193,6 +195,15 @@ export class Account {
     return back;
   }
 
+  /** An operator's adjustment upwards: pays debt, and the rest can be used until the period ends. */
+  add(units: number): void {
+    const left = units - this.#payDebt(units);
+    const quota = this.#quotaGrant;
+    if (quota === undefined) return;
+    quota.left += left;
+    quota.amount = Math.max(quota.amount, quota.left);
+  }
+
   /** What a refund of all that is in use would bring. */
   get refundable(): number {
     const quota = this.#quotaGrant;
@@ -227,6 +238,14 @@ export class Account {
     const { grants } = this.#state;
     const at = grants.findIndex((grant) => grant.sequence === sequence);
     return at < 0 ? 0 : (grants.splice(at, 1)[0]?.left ?? 0);
+  }
+
+  /** Notes that a share was reached. Returns whether it is the first time. */
+  noteReached(sharePercent: number): boolean {
+    this.#state.reached ??= [];
+    if (this.#state.reached.includes(sharePercent)) return false;
+    this.#state.reached.push(sharePercent);
+    return true;
   }
 
   /** Appends an entry. The grants have to follow it: the balance is what they hold, less the debt. */

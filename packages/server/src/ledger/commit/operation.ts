@@ -1,0 +1,56 @@
+// What a writer of the ledger does in one go: which accounts it needs, which entries it has to know of, and what it
+// appends. Several operations share a transaction; each sees what the ones before it left.
+
+import type { Account, Writer } from "../accounts/account.js";
+import type { AccountSpec } from "../accounts/account-spec.js";
+import type { EntryRow } from "../accounts/entry.js";
+
+/** An entry that may have been written before. */
+export interface EntryName {
+  readonly accountId: string;
+  readonly idempotencyKey: string;
+}
+
+/** A reservation or lease that is not settled yet. */
+export interface Hold {
+  readonly kind: "reserve" | "lease";
+  readonly accountId: string;
+  readonly sequence: number;
+  readonly amount: number;
+  readonly expiresAtMs: number;
+}
+
+/** Finds an entry that was looked for, or that was written in this transaction. */
+export type FindEntry = (name: EntryName) => EntryRow | undefined;
+
+/** What an operation works on, under locks. */
+export interface LockedAccounts {
+  readonly writer: Writer;
+  /** An account that the operation named. */
+  account(id: string): Account;
+  /** When the block of an account's subject ends: 0 if there is none, Infinity if it lasts until it is lifted. */
+  blockedUntilMs(id: string): number;
+  readonly find: FindEntry;
+  hold(hold: Hold): void;
+  unhold(accountId: string, sequence: number): void;
+}
+
+/** One operation. */
+export interface Operation<T> {
+  /** Accounts to be locked and, if they are not there, made. */
+  readonly specs: readonly AccountSpec[];
+  /** Accounts to be locked that are there, by id. */
+  readonly ids?: readonly string[];
+  /**
+   * Entries that it has to know of. Asked again when those were looked for, until it names no others.
+   *
+   * @param find - What is known so far.
+   * @param isRepeated - Whether the operation may have been committed before, by an attempt whose answer was lost.
+   */
+  lookups(find: FindEntry, isRepeated: boolean): readonly EntryName[];
+  /**
+   * Decides, and appends entries. May run several times, in transactions of which one is committed. What it throws
+   * before it appended anything concerns this operation alone.
+   */
+  apply(accounts: LockedAccounts): T;
+}

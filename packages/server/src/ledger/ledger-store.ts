@@ -1,0 +1,276 @@
+// The ledger as a store: what the library asks of any store, as operations of a group commit. It holds quotas only.
+
+import { randomBytes } from "node:crypto";
+import {
+  type Charge,
+  type Clock,
+  type Counter,
+  type CounterStatus,
+  type DecideOptions,
+  type Outcome,
+  type PeekOptions,
+  type QuotaLimit,
+  quotaPeriod,
+  type Settling,
+  SluiceError,
+  type Store,
+  type Verdict,
+} from "sluice";
+import { every } from "../base/clock.js";
+import type { Database } from "../database/database.js";
+import { runOverRows } from "../database/row-lists.js";
+import { Account, type AccountRow, EMPTY_STATE } from "./accounts/account.js";
+import { accountIdOf, toSubject } from "./accounts/account-id.js";
+import type { AccountSpec, MeterOptions } from "./accounts/account-spec.js";
+import type { EntryRow } from "./accounts/entry.js";
+import { catchUp, openAccount } from "./accounts/periods.js";
+import { GroupCommit, type GroupCommitStats } from "./commit/group-commit.js";
+import { ChargeOperation } from "./operations/charge.js";
+import { ActOperation, type ActName } from "./operations/operator.js";
+import { ExpireOperation, SettleOperation } from "./operations/settle.js";
+import { toBlocked, toVerdict } from "./operations/verdicts.js";
+import { statements } from "./sql/statements.js";
+
+/** Options of {@link LedgerStore}. */
+export interface LedgerStoreOptions {
+  /** Who writes: the name of the node. */
+  readonly actor: string;
+  /** Wall time. */
+  readonly clock: Clock;
+  /** How long a reservation is held before it is returned. Default 600,000: ten minutes. */
+  readonly reservationMs?: number;
+  /** How long a transaction is tried again while the database is unavailable. Default 2,000. */
+  readonly retryMsMax?: number;
+  /** How often reservations that expired are looked for. Default 5,000; 0 is never. */
+  readonly sweepMs?: number;
+}
+
+const RESERVATION_MS = 600_000;
+const RETRY_MS_MAX = 2_000;
+const SWEEP_MS = 5_000;
+/** Reservations that a sweep returns in one go. */
+const SWEEP_MAX = 500;
+/** A lease is spent or returned within a second; whoever holds it longer has died. */
+const LEASE_MS_MAX = 60_000;
+/** A request that was admitted before a period ended is known by its id for so long in the next. */
+const EARLIER_MS = 86_400_000;
+
+const PLAIN: MeterOptions = { carryOverMax: 0, alertShares: [] };
+
+/** A store of quotas in a database that has the schema of this version. */
+export class LedgerStore implements Store {
+  readonly isRemote = true;
+  readonly #database: Database;
+  readonly #options: Required<LedgerStoreOptions>;
+  readonly #commit: GroupCommit;
+  /** Makes the keys of this process unlike those of any other. */
+  readonly #prefix = randomBytes(9).toString("base64url");
+  readonly #stopSweeping: () => void;
+  #operations = 0;
+  #isClosed = false;
+
+  constructor(database: Database, options: LedgerStoreOptions) {
+    this.#database = database;
+    this.#options = {
+      reservationMs: RESERVATION_MS,
+      retryMsMax: RETRY_MS_MAX,
+      sweepMs: SWEEP_MS,
+      ...options,
+    };
+    this.#commit = new GroupCommit(database, this.#options);
+    const { sweepMs } = this.#options;
+    // A sweep that fails is made up for by the next one.
+    const sweep = () => void this.sweep().catch(() => {});
+    this.#stopSweeping = sweepMs === 0 ? () => {} : every(sweepMs, sweep);
+  }
+
+  get stats(): GroupCommitStats {
+    return this.#commit.stats;
+  }
+
+  async decide(charges: readonly Charge[], options: DecideOptions = {}): Promise<Outcome> {
+    this.#mustBeOpen();
+    const { requestId, hold } = options;
+    for (const { cost } of charges) mustBeWhole(cost);
+    const nowMs = this.#nowMs();
+    const isNamed = requestId !== undefined;
+    const kind = hold === true ? "reserve" : hold === "lease" ? "lease" : "use";
+    const lifeMs = kind === "lease" ? LEASE_MS_MAX : this.#options.reservationMs;
+    return this.#commit.run(
+      new ChargeOperation({
+        charges,
+        specs: charges.map((charge) => toSpec(charge, nowMs)),
+        earlierIds: charges.map((charge) => (isNamed ? earlierIdOf(charge, nowMs) : undefined)),
+        kind,
+        idempotencyKey: isNamed ? `request:${requestId}` : this.#nextKey(),
+        isNamed,
+        wantsReceipts: hold !== undefined && hold !== false,
+        expiresAtMs: nowMs + lifeMs,
+      }),
+    );
+  }
+
+  async peek(charges: readonly Charge[], _options?: PeekOptions): Promise<readonly Verdict[]> {
+    this.#mustBeOpen();
+    const nowMs = this.#nowMs();
+    const specs = charges.map((charge) => toSpec(charge, nowMs));
+    const query = this.#database.query.bind(this.#database);
+    const ids = [...new Set(specs.map(({ id }) => id))].map((id) => [id]);
+    const rows = await runOverRows<PeekedRow>(query, statements.readAccounts, ids);
+    const blocks = await this.#blocksOf(specs, rows);
+    return specs.map((spec, i) => {
+      const account = toAccount(spec, rows.find(({ id }) => id === spec.id));
+      const { cost } = charges[i] as Charge;
+      const writer = { actor: "", atMs: nowMs };
+      if (account.isOpen) catchUp(account, spec, writer);
+      else openAccount(account, spec, undefined, writer);
+      const allowed = cost <= Math.max(0, account.balance);
+      return toBlocked(toVerdict(account, cost, { allowed, nowMs }), (blocks[i] as number) - nowMs);
+    });
+  }
+
+  debit(charges: readonly Charge[]): Promise<readonly CounterStatus[]> {
+    return this.#act("debit", charges);
+  }
+
+  async settle(settlings: readonly Settling[]): Promise<void> {
+    this.#mustBeOpen();
+    for (const { kept } of settlings) mustBeWhole(kept);
+    await this.#commit.run(new SettleOperation(settlings));
+  }
+
+  async refund(charges: readonly Charge[]): Promise<void> {
+    await this.#act("refund", charges);
+  }
+
+  async reset(charges: readonly Charge[]): Promise<void> {
+    await this.#act("reset", charges);
+  }
+
+  async block(
+    scope: string,
+    key: string,
+    { untilMs, nowMs }: { untilMs: number; nowMs: number },
+  ): Promise<void> {
+    this.#mustBeOpen();
+    const endMs = Math.ceil(this.#nowMs() + untilMs - nowMs);
+    const values = [scope, toSubject(key), Number.isFinite(endMs) ? endMs : null];
+    await this.#database.query(statements.writeBlock, values);
+  }
+
+  async unblock(scope: string, key: string): Promise<void> {
+    this.#mustBeOpen();
+    await this.#database.query(statements.deleteBlock, [scope, toSubject(key)]);
+  }
+
+  /** Returns reservations that expired. Resolves with how many; several processes may sweep at the same time. */
+  async sweep(): Promise<number> {
+    const values = [this.#nowMs(), SWEEP_MAX];
+    const due = await this.#database.query<{ account_id: string; sequence: number }>(
+      statements.dueHolds,
+      values,
+    );
+    const returned = await Promise.all(
+      due.map(async ({ account_id: id, sequence }) => {
+        const [entry] = await this.#database.query<EntryRow>(statements.readEntry, [id, sequence]);
+        return entry !== undefined && this.#commit.run(new ExpireOperation(entry));
+      }),
+    );
+    return returned.filter(Boolean).length;
+  }
+
+  /** Waits for what is under way. The database is its owner's to close. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopSweeping();
+    await this.#commit.drain();
+  }
+
+  async #act(name: ActName, charges: readonly Charge[]): Promise<readonly CounterStatus[]> {
+    this.#mustBeOpen();
+    for (const { cost } of charges) mustBeWhole(cost);
+    const nowMs = this.#nowMs();
+    const acts = charges.map((charge) => ({ spec: toSpec(charge, nowMs), units: charge.cost }));
+    return this.#commit.run(new ActOperation(name, acts, this.#nextKey()));
+  }
+
+  /** When the block of each subject ends: accounts that are not there yet may have one too. */
+  async #blocksOf(specs: readonly AccountSpec[], rows: readonly PeekedRow[]): Promise<number[]> {
+    const ends = specs.map(async ({ id, name }) => {
+      const row = rows.find((each) => each.id === id);
+      if (row !== undefined) return toEndMs(row.blocked_until_ms);
+      const values = [name.meter, name.subject];
+      const [block] = await this.#database.query<{ until_ms: number | null }>(
+        statements.findBlock,
+        values,
+      );
+      return block === undefined ? 0 : (block.until_ms ?? Number.POSITIVE_INFINITY);
+    });
+    return Promise.all(ends);
+  }
+
+  #nextKey(): string {
+    return `op:${this.#prefix}-${++this.#operations}`;
+  }
+
+  #nowMs(): number {
+    return Math.floor(this.#options.clock.now());
+  }
+
+  #mustBeOpen(): void {
+    if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", "this ledger");
+  }
+}
+
+interface PeekedRow extends AccountRow {
+  readonly blocked_until_ms: number;
+}
+
+function toEndMs(stored: number): number {
+  return stored < 0 ? Number.POSITIVE_INFINITY : stored;
+}
+
+/** An account to look at. */
+function toAccount({ id, name, endsAtMs }: AccountSpec, row: AccountRow | undefined): Account {
+  const { meter, part, subject, startsAtMs } = name;
+  return new Account(
+    row ?? {
+      id,
+      meter,
+      part,
+      subject,
+      starts_at_ms: startsAtMs,
+      ends_at_ms: endsAtMs,
+      quota: 0,
+      balance: 0,
+      state: EMPTY_STATE,
+      sequence: 0,
+      hash: "",
+    },
+  );
+}
+
+/** The account of a charge, in the period that holds `nowMs`. */
+export function toSpec({ counter, key }: Pick<Charge, "counter" | "key">, nowMs: number): AccountSpec {
+  const limit = toQuota(counter);
+  const { startMs, endMs } = quotaPeriod(limit, nowMs);
+  const { scope: meter, part, durable = PLAIN } = counter;
+  const name = { meter, part, subject: toSubject(key), startsAtMs: startMs };
+  return { id: accountIdOf(name), name, endsAtMs: endMs, limit, meter: durable };
+}
+
+function earlierIdOf({ counter, key }: Charge, nowMs: number): string | undefined {
+  const { startMs } = quotaPeriod(toQuota(counter), nowMs);
+  return nowMs - startMs < EARLIER_MS ? toSpec({ counter, key }, startMs - 1).id : undefined;
+}
+
+function toQuota({ scope, limit }: Counter): QuotaLimit {
+  if (limit.algorithm === "quota") return limit;
+  const seen = `"${scope}" has a limit of kind ${limit.algorithm}; a ledger holds quotas only`;
+  throw new SluiceError("SLUICE_LIMIT_INVALID", seen);
+}
+
+function mustBeWhole(cost: number): void {
+  if (Number.isSafeInteger(cost) && cost >= 0) return;
+  throw new SluiceError("SLUICE_COST_INVALID", `a ledger counts whole units, got ${cost}`);
+}

@@ -1,0 +1,139 @@
+// What an operator does to an account: grants, adjustments, refunds and resets; and debits, which charge without asking.
+
+import type { CounterStatus } from "sluice";
+import type { Account } from "../accounts/account.js";
+import type { AccountSpec } from "../accounts/account-spec.js";
+import type { EntryDetails } from "../accounts/entry.js";
+import type { EntryName, FindEntry, LockedAccounts, Operation } from "../commit/operation.js";
+import { toVerdict } from "./verdicts.js";
+
+/** What is done to the accounts of a list. */
+export interface AccountAct {
+  readonly spec: AccountSpec;
+  readonly units: number;
+}
+
+/** Does something to an account, with the entry that says it. Appends nothing if it changes nothing. */
+type Act = (account: Account, units: number) => number;
+
+/** Charges without asking: units beyond what is there become debt. */
+const debit: Act = (account, units) => {
+  account.draw(units);
+  return -units;
+};
+const refund: Act = (account, units) => account.refund(units);
+const reset: Act = (account) => account.refund(account.refundable);
+
+const ACTS = { debit, refund, reset };
+
+/** What can be done to an account without a reason. */
+export type ActName = keyof typeof ACTS;
+
+/** The operation that does the same to several accounts. Resolves with how each stands afterwards. */
+export class ActOperation implements Operation<readonly CounterStatus[]> {
+  readonly specs: readonly AccountSpec[];
+  readonly #act: Act;
+  readonly #acts: readonly AccountAct[];
+  readonly #idempotencyKey: string;
+
+  constructor(name: ActName, acts: readonly AccountAct[], idempotencyKey: string) {
+    this.#act = ACTS[name];
+    this.#acts = acts;
+    this.#idempotencyKey = idempotencyKey;
+    this.specs = acts.map(({ spec }) => spec);
+  }
+
+  lookups(_find: FindEntry, isRepeated: boolean): readonly EntryName[] {
+    if (!isRepeated) return [];
+    return this.#acts.map(({ spec }, i) => ({ accountId: spec.id, idempotencyKey: this.#keyOf(i) }));
+  }
+
+  apply(accounts: LockedAccounts): readonly CounterStatus[] {
+    this.#acts.forEach(({ spec, units }, i) => {
+      const account = accounts.account(spec.id);
+      const idempotencyKey = this.#keyOf(i);
+      if (accounts.find({ accountId: spec.id, idempotencyKey }) !== undefined) return;
+      const amount = this.#act(account, units);
+      if (amount !== 0) account.append(accounts.writer, { kind: "adjust", amount, idempotencyKey });
+    });
+    return this.#acts.map(({ spec }) => toStatus(accounts.account(spec.id), accounts.writer.atMs));
+  }
+
+  #keyOf(i: number): string {
+    return `${this.#idempotencyKey}#${i}`;
+  }
+}
+
+function toStatus(account: Account, nowMs: number): CounterStatus {
+  return { ...toVerdict(account, 0, { allowed: true, nowMs }), used: Math.max(0, account.used) };
+}
+
+/** What an operator grants or adjusts. */
+export interface Correction {
+  readonly spec: AccountSpec;
+  /** `grant`: units that can be used until they expire. `adjust`: more or less of what is left, below zero too. */
+  readonly kind: "grant" | "adjust";
+  /** Above 0 for a grant. */
+  readonly amount: number;
+  /** Of a grant; default: the end of the period. */
+  readonly expiresAtMs?: number | undefined;
+  readonly actor: string;
+  readonly reason: string;
+  readonly idempotencyKey: string;
+}
+
+/** How an account stands after a correction. */
+export interface Corrected {
+  readonly accountId: string;
+  readonly sequence: number;
+  readonly balance: number;
+  readonly granted: number;
+  /** Whether the correction was made before, under the same idempotency key. */
+  readonly isRepeated: boolean;
+}
+
+/** The operation that makes a correction, once for each idempotency key. */
+export class CorrectOperation implements Operation<Corrected | "conflict"> {
+  readonly specs: readonly AccountSpec[];
+  readonly #correction: Correction;
+
+  constructor(correction: Correction) {
+    this.#correction = correction;
+    this.specs = [correction.spec];
+  }
+
+  lookups(): readonly EntryName[] {
+    const { spec, idempotencyKey } = this.#correction;
+    return [{ accountId: spec.id, idempotencyKey }];
+  }
+
+  /** `conflict` if the key was used for something else. */
+  apply(accounts: LockedAccounts): Corrected | "conflict" {
+    const { spec, kind, amount, idempotencyKey } = this.#correction;
+    const account = accounts.account(spec.id);
+    const before = accounts.find({ accountId: spec.id, idempotencyKey });
+    if (before === undefined) this.#make(account, accounts);
+    else if (before.kind !== kind || before.amount !== amount) return "conflict";
+    return {
+      accountId: account.id,
+      sequence: before?.sequence ?? account.sequence,
+      balance: before?.balance ?? account.balance,
+      granted: account.granted,
+      isRepeated: before !== undefined,
+    };
+  }
+
+  #make(account: Account, accounts: LockedAccounts): void {
+    const { kind, amount, actor, reason, idempotencyKey } = this.#correction;
+    const writer = { ...accounts.writer, actor };
+    const details: EntryDetails = { reason };
+    if (kind === "grant") {
+      const expiresAtMs = this.#correction.expiresAtMs ?? account.endsAtMs;
+      account.grant(writer, { amount, idempotencyKey, expiresAtMs, details });
+      return;
+    }
+    if (amount > 0) account.add(amount);
+    else account.draw(-amount);
+    account.append(writer, { kind, amount, idempotencyKey, details });
+  }
+}

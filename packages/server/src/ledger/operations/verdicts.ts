@@ -1,0 +1,34 @@
+// Verdicts of the ledger, as the library states them.
+
+import type { Verdict } from "sluice";
+import type { Account } from "../accounts/account.js";
+
+/** What an account answers to a cost. `remaining` is what is left now. */
+export function toVerdict(
+  { balance, granted, used, quota, endsAtMs }: Account,
+  cost: number,
+  { allowed, nowMs }: { allowed: boolean; nowMs: number },
+): Verdict {
+  const untilEndMs = Math.max(1, endsAtMs - nowMs);
+  return {
+    allowed,
+    limit: granted,
+    remaining: Math.max(0, balance),
+    retryAfterMs: allowed ? 0 : cost > quota ? Number.POSITIVE_INFINITY : untilEndMs,
+    resetMs: used > 0 ? untilEndMs : 0,
+    delayMs: 0,
+    source: "store",
+  };
+}
+
+/** A verdict under a block, if it has not ended. */
+export function toBlocked(verdict: Verdict, blockedMs: number): Verdict {
+  if (blockedMs <= 0) return verdict;
+  return {
+    ...verdict,
+    allowed: false,
+    retryAfterMs: Math.max(blockedMs, verdict.retryAfterMs),
+    resetMs: Math.max(blockedMs, verdict.resetMs),
+    blockedMs,
+  };
+}
