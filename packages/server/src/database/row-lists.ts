@@ -5,7 +5,10 @@ import { BoundedMap } from "sluice";
 import type { Row, SqlValue } from "./database.js";
 
 /** Runs a statement: `query` or `lock`. */
-export type RunStatement = <R extends Row>(sql: string, values: readonly SqlValue[]) => Promise<R[]>;
+export type RunStatement = <R extends Row>(
+  sql: string,
+  values: readonly SqlValue[],
+) => Promise<R[]>;
 
 /** A statement takes at most 32,766 values in SQLite and 65,535 in PostgreSQL; the widest row here has 11. */
 const ROWS_MAX = 1_000;

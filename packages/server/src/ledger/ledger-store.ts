@@ -7,6 +7,7 @@ import {
   type Counter,
   type CounterStatus,
   type DecideOptions,
+  type DurableOptions,
   type Outcome,
   type PeekOptions,
   type QuotaLimit,
@@ -21,12 +22,12 @@ import type { Database } from "../database/database.js";
 import { runOverRows } from "../database/row-lists.js";
 import { Account, type AccountRow, EMPTY_STATE } from "./accounts/account.js";
 import { accountIdOf, toSubject } from "./accounts/account-id.js";
-import type { AccountSpec, MeterOptions } from "./accounts/account-spec.js";
+import type { AccountSpec } from "./accounts/account-spec.js";
 import type { EntryRow } from "./accounts/entry.js";
 import { catchUp, openAccount } from "./accounts/periods.js";
 import { GroupCommit, type GroupCommitStats } from "./commit/group-commit.js";
 import { ChargeOperation } from "./operations/charge.js";
-import { ActOperation, type ActName } from "./operations/operator.js";
+import { type ActName, ActOperation } from "./operations/operator.js";
 import { ExpireOperation, SettleOperation } from "./operations/settle.js";
 import { toBlocked, toVerdict } from "./operations/verdicts.js";
 import { statements } from "./sql/statements.js";
@@ -55,7 +56,7 @@ const LEASE_MS_MAX = 60_000;
 /** A request that was admitted before a period ended is known by its id for so long in the next. */
 const EARLIER_MS = 86_400_000;
 
-const PLAIN: MeterOptions = { carryOverMax: 0, alertShares: [] };
+const PLAIN: DurableOptions = { carryOverMax: 0, alertShares: [] };
 
 /** A store of quotas in a database that has the schema of this version. */
 export class LedgerStore implements Store {
@@ -119,7 +120,10 @@ export class LedgerStore implements Store {
     const rows = await runOverRows<PeekedRow>(query, statements.readAccounts, ids);
     const blocks = await this.#blocksOf(specs, rows);
     return specs.map((spec, i) => {
-      const account = toAccount(spec, rows.find(({ id }) => id === spec.id));
+      const account = toAccount(
+        spec,
+        rows.find(({ id }) => id === spec.id),
+      );
       const { cost } = charges[i] as Charge;
       const writer = { actor: "", atMs: nowMs };
       if (account.isOpen) catchUp(account, spec, writer);
@@ -251,12 +255,15 @@ function toAccount({ id, name, endsAtMs }: AccountSpec, row: AccountRow | undefi
 }
 
 /** The account of a charge, in the period that holds `nowMs`. */
-export function toSpec({ counter, key }: Pick<Charge, "counter" | "key">, nowMs: number): AccountSpec {
+export function toSpec(
+  { counter, key }: Pick<Charge, "counter" | "key">,
+  nowMs: number,
+): AccountSpec {
   const limit = toQuota(counter);
   const { startMs, endMs } = quotaPeriod(limit, nowMs);
   const { scope: meter, part, durable = PLAIN } = counter;
   const name = { meter, part, subject: toSubject(key), startsAtMs: startMs };
-  return { id: accountIdOf(name), name, endsAtMs: endMs, limit, meter: durable };
+  return { id: accountIdOf(name), name, endsAtMs: endMs, limit, durable };
 }
 
 function earlierIdOf({ counter, key }: Charge, nowMs: number): string | undefined {

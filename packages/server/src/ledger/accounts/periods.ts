@@ -19,7 +19,7 @@ export function openAccount(
   if (previous === undefined) return;
   carryUsed(account, previous, writer);
   carryTopUps(account, previous, writer);
-  carryQuota(account, previous, { writer, carryOverMax: spec.meter.carryOverMax });
+  carryQuota(account, previous, { writer, carryOverMax: spec.durable.carryOverMax });
 }
 
 /** Ends grants that have expired, and applies another quota. */

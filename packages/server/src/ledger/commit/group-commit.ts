@@ -1,10 +1,10 @@
 // Group commit: operations that arrive together share a transaction. While one transaction is under way, the next ones
 // gather; they are decided in the order in which they came and answered after their commit.
 
+import { BoundedMap, type Clock } from "sluice";
 import { atEndOfTurn, pause, readMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { Database } from "../../database/database.js";
-import { BoundedMap, type Clock } from "sluice";
 import type { AccountSpec } from "../accounts/account-spec.js";
 import { makeAccounts, type Pending, type Report, runBatch } from "./batch.js";
 import type { Operation } from "./operation.js";

@@ -23,7 +23,7 @@ export interface QuotaEvent {
 export function toEvents(account: Account, spec: AccountSpec | undefined): SqlValue[][] {
   const last = account.appended.at(-1);
   if (spec === undefined || last === undefined) return [];
-  return spec.meter.alertShares
+  return spec.durable.alertShares
     .filter((share) => account.usedShare >= share)
     .map((share) => Math.round(share * 100))
     .filter((sharePercent) => account.noteReached(sharePercent))

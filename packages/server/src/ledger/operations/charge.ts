@@ -184,7 +184,10 @@ export class ChargeOperation implements Operation<Outcome> {
       const account = accounts.account(this.#idOf(i));
       const entry = before[i];
       const { cost } = charge;
-      const verdict = toVerdict(account, cost, { allowed: entry !== undefined || cost === 0, nowMs });
+      const verdict = toVerdict(account, cost, {
+        allowed: entry !== undefined || cost === 0,
+        nowMs,
+      });
       if (entry === undefined) {
         verdicts.push(verdict);
         return;
@@ -231,4 +234,3 @@ function reused(idempotencyKey: string): SluiceError {
   const requestId = idempotencyKey.slice(idempotencyKey.indexOf(":") + 1);
   return new SluiceError("SLUICE_REQUEST_ID_REUSED", `got ${JSON.stringify(requestId)}`);
 }
-

@@ -45,7 +45,10 @@ export class ActOperation implements Operation<readonly CounterStatus[]> {
 
   lookups(_find: FindEntry, isRepeated: boolean): readonly EntryName[] {
     if (!isRepeated) return [];
-    return this.#acts.map(({ spec }, i) => ({ accountId: spec.id, idempotencyKey: this.#keyOf(i) }));
+    return this.#acts.map(({ spec }, i) => ({
+      accountId: spec.id,
+      idempotencyKey: this.#keyOf(i),
+    }));
   }
 
   apply(accounts: LockedAccounts): readonly CounterStatus[] {

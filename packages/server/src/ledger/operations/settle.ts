@@ -106,4 +106,3 @@ function charge(account: Account, units: number): number {
 function proofOf({ proof }: { readonly proof: unknown }): LedgerProof {
   return proof as LedgerProof;
 }
-
