@@ -128,7 +128,7 @@ export class LedgerStore implements Store {
       const writer = { actor: "", atMs: nowMs };
       if (account.isOpen) catchUp(account, spec, writer);
       else openAccount(account, spec, undefined, writer);
-      const allowed = cost <= Math.max(0, account.balance);
+      const allowed = cost <= account.balance;
       return toBlocked(toVerdict(account, cost, { allowed, nowMs }), (blocks[i] as number) - nowMs);
     });
   }

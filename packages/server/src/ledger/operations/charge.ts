@@ -129,7 +129,7 @@ export class ChargeOperation implements Operation<Outcome> {
     const weighOne = ({ cost }: Charge, i: number) => {
       const id = this.#idOf(i);
       const units = (planned.get(id) ?? 0) + cost;
-      const fits = units <= Math.max(0, accounts.account(id).balance);
+      const fits = units <= accounts.account(id).balance;
       const passes = fits && accounts.blockedUntilMs(id) <= atMs;
       if (passes) planned.set(id, units);
       return passes;
@@ -168,7 +168,7 @@ export class ChargeOperation implements Operation<Outcome> {
     const nowMs = accounts.writer.atMs;
     const verdicts = this.#request.charges.map(({ cost }, i) => {
       const account = accounts.account(this.#idOf(i));
-      const allowed = cost <= Math.max(0, account.balance);
+      const allowed = cost <= account.balance;
       const verdict = toVerdict(account, cost, { allowed, nowMs });
       return toBlocked(verdict, accounts.blockedUntilMs(account.id) - nowMs);
     });

@@ -68,7 +68,8 @@ export class ActOperation implements Operation<readonly CounterStatus[]> {
 }
 
 function toStatus(account: Account, nowMs: number): CounterStatus {
-  return { ...toVerdict(account, 0, { allowed: true, nowMs }), used: Math.max(0, account.used) };
+  const allowed = account.balance >= 0;
+  return { ...toVerdict(account, 0, { allowed, nowMs }), used: Math.max(0, account.used) };
 }
 
 /** What an operator grants or adjusts. */

@@ -27,6 +27,7 @@ export function toBlocked(verdict: Verdict, blockedMs: number): Verdict {
   return {
     ...verdict,
     allowed: false,
+    remaining: 0,
     retryAfterMs: Math.max(blockedMs, verdict.retryAfterMs),
     resetMs: Math.max(blockedMs, verdict.resetMs),
     blockedMs,
