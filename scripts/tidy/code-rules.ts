@@ -93,6 +93,7 @@ const chanceFiles = [
   "packages/server/src/admin/auth/random.ts",
   "packages/server/src/control/credentials/secret-format.ts",
   "packages/server/src/decision/random-id.ts",
+  "packages/server/src/ledger/random-prefix.ts",
   "packages/server/src/telemetry/random.ts",
   "src/http/identity/secrets.ts",
   "src/http/response/retry-after.ts",

@@ -1,6 +1,5 @@
 // The ledger as a store: what the library asks of any store, as operations of a group commit. It holds quotas only.
 
-import { randomBytes } from "node:crypto";
 import {
   type Charge,
   type Clock,
@@ -30,6 +29,7 @@ import { ChargeOperation } from "./operations/charge.js";
 import { type ActName, ActOperation } from "./operations/operator.js";
 import { ExpireOperation, SettleOperation } from "./operations/settle.js";
 import { toBlocked, toVerdict } from "./operations/verdicts.js";
+import { randomPrefix } from "./random-prefix.js";
 import { statements } from "./sql/statements.js";
 
 /** Options of {@link LedgerStore}. */
@@ -44,6 +44,8 @@ export interface LedgerStoreOptions {
   readonly retryMsMax?: number;
   /** How often reservations that expired are looked for. Default 5,000; 0 is never. */
   readonly sweepMs?: number;
+  /** Of the idempotency keys of requests that bring none; no two processes may have the same. Default: random. */
+  readonly keyPrefix?: string;
 }
 
 const RESERVATION_MS = 600_000;
@@ -51,7 +53,7 @@ const RETRY_MS_MAX = 2_000;
 const SWEEP_MS = 5_000;
 /** Reservations that a sweep returns in one go. */
 const SWEEP_MAX = 500;
-/** A lease is spent or returned within a second; whoever holds it longer has died. */
+/** A lease is spent or returned within a second: the process of one that is older has died. */
 const LEASE_MS_MAX = 60_000;
 /** A request that was admitted before a period ended is known by its id for so long in the next. */
 const EARLIER_MS = 86_400_000;
@@ -64,8 +66,6 @@ export class LedgerStore implements Store {
   readonly #database: Database;
   readonly #options: Required<LedgerStoreOptions>;
   readonly #commit: GroupCommit;
-  /** Makes the keys of this process unlike those of any other. */
-  readonly #prefix = randomBytes(9).toString("base64url");
   readonly #stopSweeping: () => void;
   #operations = 0;
   #isClosed = false;
@@ -76,6 +76,7 @@ export class LedgerStore implements Store {
       reservationMs: RESERVATION_MS,
       retryMsMax: RETRY_MS_MAX,
       sweepMs: SWEEP_MS,
+      keyPrefix: randomPrefix(),
       ...options,
     };
     this.#commit = new GroupCommit(database, this.#options);
@@ -214,7 +215,7 @@ export class LedgerStore implements Store {
   }
 
   #nextKey(): string {
-    return `op:${this.#prefix}-${++this.#operations}`;
+    return `op:${this.#options.keyPrefix}-${++this.#operations}`;
   }
 
   #nowMs(): number {
