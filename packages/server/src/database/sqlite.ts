@@ -143,7 +143,7 @@ class SqliteDatabase implements Database {
   #run<R extends Row>(
     sql: string,
     values: readonly SqlValue[],
-    statements: Map<string, Prepared> = this.#statements,
+    statements: BoundedMap<string, Prepared> = this.#statements,
   ): R[] {
     try {
       let prepared = statements.get(sql);
