@@ -36,6 +36,7 @@ export const serverErrorCatalogue = {
     summary: "the Idempotency-Key was used before with another request",
   },
   SLUICE_BODY_TOO_LARGE: { status: 413, summary: "the body is larger than allowed" },
+  SLUICE_RULES_BUSY: { status: 503, summary: "too many rule sets wait to be read" },
   SLUICE_CONFLICT: { status: 409, summary: "the change conflicts with another" },
   SLUICE_NOT_CONTROL_NODE: { status: 409, summary: "only a control node answers that" },
   SLUICE_PRECONDITION_REQUIRED: { status: 428, summary: "the request must say what it replaces" },

@@ -5,11 +5,11 @@ import { after, type CancelTimer, pause, readMs, wallMs } from "../base/clock.js
 import { ServerError } from "../base/errors.js";
 import { readVersion } from "../base/version.js";
 import type { ControlConfig, FollowControlConfig } from "../config/config.js";
+import type { RulesUse } from "../core/rules/read-job.js";
 import type { Database, Unsubscribe } from "../database/database.js";
 import { openDatabase } from "../database/open-database.js";
 import type { ControlFigures } from "../telemetry/telemetry.js";
 import { ControlPlane } from "./control-plane.js";
-import type { CheckRules } from "./entities/rule-sets.js";
 import { ChangeHub } from "./feed/change-hub.js";
 import { DatabaseFeed } from "./feed/database-feed.js";
 import type { ResolvingFeed } from "./feed/feed.js";
@@ -32,8 +32,8 @@ const RECALLED_MAX = 1_000;
 
 /** Options of {@link openControlNode}. */
 export interface ControlNodeOptions extends FirstStartOptions {
-  /** Throws if this service can't use rules that parse. Default: it can use all. */
-  readonly checkRules?: CheckRules | undefined;
+  /** What the policies of this service can do. Default: they can use all rules that parse. */
+  readonly rulesUse?: RulesUse | undefined;
 }
 
 /**
@@ -250,9 +250,9 @@ export class ControlNode {
 
   #toPlane(): ControlPlane | undefined {
     const database = this.#database;
-    const { checkRules = () => {} } = this.#options;
+    const { rulesUse } = this.#options;
     const enforce = (sequence: number) => this.#enforce(sequence);
-    return database && new ControlPlane({ database, enforce, checkRules });
+    return database && new ControlPlane({ database, enforce, rulesUse });
   }
 
   #toNodes(): ControlNodes | undefined {

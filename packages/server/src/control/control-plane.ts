@@ -2,6 +2,7 @@
 // committed and this node enforces it.
 
 import { wallMs } from "../base/clock.js";
+import type { RulesUse } from "../core/rules/read-job.js";
 import type { Database } from "../database/database.js";
 import {
   type AuditEntry,
@@ -18,7 +19,7 @@ import { type Block, blocks } from "./entities/blocks.js";
 import { Collection } from "./entities/collection.js";
 import { type Override, overrides } from "./entities/overrides.js";
 import { type Plan, plans } from "./entities/plans.js";
-import { type CheckRules, RuleSets } from "./entities/rule-sets.js";
+import { RuleSets } from "./entities/rule-sets.js";
 import { type Switch, switches } from "./entities/switches.js";
 import { type Tenant, tenants } from "./entities/tenants.js";
 import { readExceptions } from "./state/policy-inputs.js";
@@ -28,8 +29,8 @@ export interface ControlPlaneOptions {
   readonly database: Database;
   /** Resolves when this node enforces the changes up to a sequence number. Default: changes don't wait. */
   readonly enforce?: (sequence: number) => Promise<void>;
-  /** Throws if this service can't use rules that parse. Default: it can use all. */
-  readonly checkRules?: CheckRules;
+  /** What the policies of this service can do. Default: they can use all rules that parse. */
+  readonly rulesUse?: RulesUse | undefined;
   /** Default: the wall clock. */
   readonly now?: () => number;
   /** Default: random bytes of the system. */
@@ -50,12 +51,12 @@ export class ControlPlane {
   readonly #changes: Changes;
 
   constructor(options: ControlPlaneOptions) {
-    const { database, enforce, checkRules, now = wallMs, fillRandom = fillFromSystem } = options;
+    const { database, enforce, rulesUse, now = wallMs, fillRandom = fillFromSystem } = options;
     const changes = new Changes(database, { now, enforce });
     const parts = { reader: database, changes, fillRandom };
     this.#database = database;
     this.#changes = changes;
-    this.ruleSets = new RuleSets(database, changes, { check: checkRules, readExceptions });
+    this.ruleSets = new RuleSets(database, changes, { use: rulesUse, readExceptions });
     this.plans = new Collection(plans, parts);
     this.tenants = new Collection(tenants, parts);
     this.apiKeys = new ApiKeys(database, changes, { fillRandom, now });

@@ -1,6 +1,6 @@
 // Makes what the listeners of one process share: the store, the policies over it, and telemetry.
 
-import { type Clock, type FailurePolicy, memoryStore, type Store, systemClock } from "sluice";
+import { type Clock, type FailurePolicy, type Store, systemClock } from "sluice";
 import type { KeyResolver } from "sluice/api-keys";
 import { JwtVerifier } from "sluice/jwt";
 import { createPolicy, type Policy, type PolicyEvent, type RuleSet } from "sluice/rules";
@@ -9,6 +9,7 @@ import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Core } from "./core.js";
 import { ALWAYS_THERE, type OpenStore, openStore } from "./open-store.js";
+import type { RulesUse } from "./rules/read-job.js";
 import { readRules } from "./rules-in-force.js";
 
 /** What a core may be given instead of making it. */
@@ -111,21 +112,10 @@ function createPolicies(config: Config, parts: PolicyParts, opened: OpenStore) {
   }
 }
 
-/** Throws what is wrong with rules for the listeners of a configuration, as {@link createCore} would. */
-export function toRulesCheck(config: Config): (rules: RuleSet) => void {
-  return (rules) => {
-    const policy = createPolicy({
-      rules,
-      store: memoryStore(TINY),
-      seesResponses: !needsBlind(config),
-    });
-    // It decided nothing and leased nothing, so there is no need to wait for its end.
-    policy.close().catch(() => {});
-  };
+/** What the policies of a service can do, by which rules are checked before they are published. */
+export function rulesUseOf(config: Config): RulesUse {
+  return { seesResponses: !needsBlind(config) };
 }
-
-/** As small as a store can be: nothing is counted in it. */
-const TINY = { keysMax: 1, blocksMax: 1, receiptsMax: 1, requestsMax: 1 };
 
 /** Envoy's listener sees no responses either, but decides by files of its own. */
 function needsBlind({ decision }: Config): boolean {

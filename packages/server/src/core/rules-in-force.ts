@@ -8,7 +8,7 @@ import { after, type CancelTimer } from "../base/clock.js";
 import { POLL_MS } from "../base/watch-files.js";
 import type { RulesSource } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import { collectAfterReading } from "./collect-garbage.js";
+import { parseKnown } from "./rules/known-rules.js";
 
 /** Rules as they were written, before anything is read out of them: what is sent to other processes. */
 export type WrittenRules =
@@ -23,9 +23,7 @@ export function readWritten(source: RulesSource): WrittenRules {
 
 /** Parses written rules; throws an error that has the line of each problem. */
 export function parseWritten(written: WrittenRules): RuleSet {
-  if ("inline" in written) return parseRules(written.inline);
-  collectAfterReading(written.text);
-  return parseRules(written.text, { file: written.file });
+  return "inline" in written ? parseRules(written.inline) : parseKnown(written);
 }
 
 /** The rules of a configuration, read and parsed now. */

@@ -14,7 +14,7 @@ import {
   createCore,
   type OwnedCore,
   policiesOf,
-  toRulesCheck,
+  rulesUseOf,
 } from "../core/create-core.js";
 import { type Readiness, readinessOf } from "../core/readiness.js";
 import {
@@ -106,7 +106,7 @@ export async function openWithControl(
     telemetry,
     rules,
     onFirstToken,
-    checkRules: toRulesCheck(config),
+    rulesUse: rulesUseOf(config),
   });
   try {
     const keyResolver = openKeyResolver(config.apiKeys, control, telemetry);

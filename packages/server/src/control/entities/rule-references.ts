@@ -9,6 +9,7 @@ import {
   withExceptions,
 } from "sluice/rules";
 import { ServerError, show } from "../../base/errors.js";
+import { parseKnown } from "../../core/rules/known-rules.js";
 import type { Entities, Entity } from "./entities.js";
 import type { Plan } from "./plans.js";
 import { publishedTextOf } from "./rule-sets.js";
@@ -79,7 +80,8 @@ export function mustHaveRule({ rules }: RuleSet, ruleId: string): void {
 
 /** The published rules; none if nothing is published. */
 export async function publishedRules(entities: Entities): Promise<RuleSet> {
-  return parseRules((await publishedTextOf(entities)) ?? NO_RULES);
+  const published = await publishedTextOf(entities);
+  return published === undefined ? parseRules(NO_RULES) : parseKnown(published);
 }
 
 const NO_RULES = { version: 1, rules: [] };

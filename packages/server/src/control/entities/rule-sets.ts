@@ -1,15 +1,16 @@
 // Rule sets: numbered versions of the rules. One is published, at most; those before it are superseded, and any number
 // are drafts. What was published never changes: a rollback publishes the old rules as a new version.
 
-import {
-  diffRules,
-  parseRules,
-  type RuleException,
-  type RuleSet,
-  type RulesDiff,
-  withExceptions,
-} from "sluice/rules";
+import { diffRules, type RuleException, type RulesDiff, withExceptions } from "sluice/rules";
 import { ServerError } from "../../base/errors.js";
+import {
+  checkRules,
+  mustBeUsableOnce,
+  parseKnown,
+  type RulesText,
+  readAhead,
+} from "../../core/rules/known-rules.js";
+import type { RulesUse } from "../../core/rules/read-job.js";
 import type { Reader } from "../../database/database.js";
 import type { ChangeRequest, Changes, Edit } from "../changes/changes.js";
 import { ConflictError } from "../changes/changes.js";
@@ -43,19 +44,17 @@ export interface RuleSetPage {
   readonly limit?: number | undefined;
 }
 
-/** Throws what is wrong with rules that parse but can't be used by this service. */
-export type CheckRules = (rules: RuleSet) => void;
-
 /** What rule sets are checked with before they are published. */
 export interface RuleChecks {
-  /** Default: the service can use all rules that parse. */
-  readonly check?: CheckRules | undefined;
+  /** What the policies of the service can do. Default: they can use all rules that parse. */
+  readonly use?: RulesUse | undefined;
   /** The exceptions that published rules must fit. Default: none. */
   readonly readExceptions?: ((entities: Entities) => Promise<readonly RuleException[]>) | undefined;
 }
 
 const KIND = "rule-set";
-const TEXT_LENGTH_MAX = 4 << 20;
+/** The longest rules, in characters: about 20,000 rules. */
+export const TEXT_LENGTH_MAX: number = 2 << 20;
 
 /** Reads and changes rule sets. */
 export class RuleSets {
@@ -69,12 +68,14 @@ export class RuleSets {
     this.#checks = checks;
   }
 
-  /** Parses rules. @throws RulesError, or what else keeps this service from using them. */
-  parse(text: string): RuleSet {
+  /**
+   * The version of rules, if this service can use them; long ones are read without holding up decisions.
+   *
+   * @throws RulesError, or what else keeps this service from using them.
+   */
+  async check(text: string): Promise<string> {
     mustFit(text);
-    const rules = parseRules(text);
-    this.#checks.check?.(rules);
-    return rules;
+    return checkRules(text, this.#checks.use);
   }
 
   /** The published version; undefined before the first is. */
@@ -140,6 +141,7 @@ export class RuleSets {
     request: ChangeRequest,
     { number, note, expected }: { number: number; note: string; expected: number },
   ): Promise<RuleSetVersion> {
+    await this.#readAhead(number, number);
     await this.#changes.apply(request, async (entities) => {
       const draft = await mustBeDraft(entities, number);
       return this.#toPublish(entities, { ...draft, note }, expected);
@@ -169,6 +171,7 @@ export class RuleSets {
     request: ChangeRequest,
     { to, note, expected }: { to: number; note: string; expected: number },
   ): Promise<RuleSetVersion> {
+    await this.#readAhead(to, await nextNumber(this.#entities));
     const entries = await this.#changes.apply(request, async (entities) => {
       const earlier = await entities.find(KIND, toRuleSetId(to));
       const version = earlier === undefined ? undefined : toVersion(earlier);
@@ -181,8 +184,17 @@ export class RuleSets {
 
   /** What publishing `to` would change, compared with `from`. */
   async diff(from: number, to: number): Promise<RulesDiff> {
-    const [before, after] = [await this.#mustFind(from), await this.#mustFind(to)];
-    return diffRules(parseRules(before.text), parseRules(after.text));
+    const [before, after] = [await this.#mustFind(from), await this.#mustFind(to)].map(toRulesText);
+    await readAhead(before);
+    await readAhead(after);
+    return diffRules(parseKnown(before), parseKnown(after));
+  }
+
+  /** Reads long rules before the change that publishes them as `number`, which other changes wait for. */
+  async #readAhead(from: number, number: number): Promise<void> {
+    const version = await this.find(from);
+    if (version !== undefined)
+      await readAhead(toRulesText({ ...version, number }), this.#checks.use);
   }
 
   async #toPublish(
@@ -199,16 +211,21 @@ export class RuleSets {
       const there = current && (await entities.find(KIND, toRuleSetId(current.number)));
       throw new ConflictError({ ...publishing, revision: expected }, there);
     }
-    await this.#mustBeUsable(entities, version.text);
+    await this.#mustBeUsable(entities, version);
     if (current === undefined) return [publishing];
     return [{ action: "supersede", ...toEdit({ ...current, status: "superseded" }) }, publishing];
   }
 
   /** Nodes put rules in force together with the exceptions of plans and overrides. */
-  async #mustBeUsable(entities: Entities, text: string): Promise<void> {
-    const rules = this.parse(text);
+  async #mustBeUsable(
+    entities: Entities,
+    version: Pick<RuleSetVersion, "number" | "text">,
+  ): Promise<void> {
+    mustFit(version.text);
+    const rules = parseKnown(toRulesText(version));
     const exceptions = (await this.#checks.readExceptions?.(entities)) ?? [];
-    this.#checks.check?.(withExceptions(rules, exceptions, { unknownRules: "ignore" }));
+    const inForce = withExceptions(rules, exceptions, { unknownRules: "ignore" });
+    if (this.#checks.use !== undefined) mustBeUsableOnce(inForce, this.#checks.use);
   }
 
   async #mustFind(number: number): Promise<RuleSetVersion> {
@@ -219,8 +236,14 @@ export class RuleSets {
 }
 
 /** The rules that are published, as they were written; undefined if none are. */
-export async function publishedTextOf(entities: Entities): Promise<string | undefined> {
-  return (await findPublished(entities))?.text;
+export async function publishedTextOf(entities: Entities): Promise<RulesText | undefined> {
+  const published = await findPublished(entities);
+  return published && toRulesText(published);
+}
+
+/** The rules of a version, under the name by which errors call them where a file would be named. */
+export function toRulesText({ number, text }: Pick<RuleSetVersion, "number" | "text">): RulesText {
+  return { file: `rule set ${number}`, text };
 }
 
 async function findPublished(entities: Entities): Promise<RuleSetVersion | undefined> {
@@ -265,7 +288,8 @@ function toVersion({ id, revision, body }: Entity): RuleSetVersion {
   return { ...(body as Omit<RuleSetVersion, "number" | "revision">), number: Number(id), revision };
 }
 
-function mustFit(text: string): void {
+/** @throws ServerError `SLUICE_BODY_TOO_LARGE` if rules are longer than {@link TEXT_LENGTH_MAX}. */
+export function mustFit(text: string): void {
   if (text.length <= TEXT_LENGTH_MAX) return;
   const seen = `a rule set of ${text.length} characters; the bound is ${TEXT_LENGTH_MAX}`;
   throw new ServerError("SLUICE_BODY_TOO_LARGE", seen);

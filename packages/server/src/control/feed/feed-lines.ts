@@ -39,7 +39,7 @@ export type StreamLine = NodeChange | Heartbeat | GapLine;
 
 /** The version of these lines. */
 export const FEED_FORMAT = 1;
-/** The longest line: a rule set of 4 Mi characters, each of which may take six in JSON, with room to spare. */
+/** The longest line: a rule set of 2 Mi characters, each of which may take six in JSON, with room to spare. */
 export const LINE_LENGTH_MAX = 32 << 20;
 
 /** A value as a line. */

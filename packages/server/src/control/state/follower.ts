@@ -6,6 +6,7 @@ import { ServerError } from "../../base/errors.js";
 import type { Unsubscribe } from "../../database/database.js";
 import { ENTITY_KINDS, type EntityKind } from "../entities/entities.js";
 import type { ControlFeed } from "../feed/feed.js";
+import { readRulesAhead } from "./policy-inputs.js";
 import { SnapshotFile } from "./snapshot-file.js";
 import { ControlState, type NodeChange, type OnChanged } from "./state.js";
 
@@ -117,7 +118,9 @@ export class Follower {
 
   async #advance(): Promise<void> {
     if (this.#needsSnapshot) {
-      this.state.replace(await this.#options.feed.snapshot());
+      const snapshot = await this.#options.feed.snapshot();
+      await readRulesAhead(snapshot.entities);
+      this.state.replace(snapshot);
       this.#needsSnapshot = false;
       this.#hasState = true;
       this.#keep(() => this.#file?.write(this.state.toSnapshot()));
@@ -128,6 +131,7 @@ export class Follower {
       const changes = await this.#nextChanges();
       if (changes === undefined) return this.#advance();
       if (changes.length === 0) break;
+      await readRulesAhead(changes);
       const kinds = this.#apply(changes);
       if (kinds === undefined) return this.#advance();
       this.#keep(() => this.#file?.append(changes, this.state));

@@ -2,14 +2,16 @@
 // of them, blocked callers and switches. Policies know these words; they know nothing of plans, tenants or databases.
 
 import type { RuleException, SwitchStates, TenantProfile } from "sluice/rules";
+import { readAhead } from "../../core/rules/known-rules.js";
 import type { WrittenRules } from "../../core/rules-in-force.js";
 import type { Block } from "../entities/blocks.js";
 import type { Entities, Entity, EntityBody } from "../entities/entities.js";
 import { overrideExceptions } from "../entities/overrides.js";
 import { type Plan, planExceptions } from "../entities/plans.js";
+import { toRulesText } from "../entities/rule-sets.js";
 import { ALL_RULES, type Switch } from "../entities/switches.js";
 import type { Tenant } from "../entities/tenants.js";
-import type { ControlState } from "./state.js";
+import type { ControlState, NodeChange, NodeEntity } from "./state.js";
 
 /** Who is blocked, as policies take it. */
 export interface BlockedSubject {
@@ -26,10 +28,21 @@ const NO_RULES: WrittenRules = { inline: { version: 1, rules: [] } };
 export function publishedRules(state: ControlState): WrittenRules {
   for (const { id, body } of state.all("rule-set")) {
     if (body.status !== "published") continue;
-    // As errors name it, where a file would be named.
-    return { file: `rule set ${Number(id)}`, text: String(body.text) };
+    return toRulesText({ number: Number(id), text: String(body.text) });
   }
   return NO_RULES;
+}
+
+/** Long rules among what a node is about to apply are read ahead, so that decisions don't wait. Never rejects. */
+export async function readRulesAhead(written: Iterable<NodeChange | NodeEntity>): Promise<void> {
+  for (const each of written) {
+    if (each.kind !== "rule-set") continue;
+    const [id, body] = "body" in each ? [each.id, each.body] : [each.entityId, each.after];
+    if (body?.status !== "published") continue;
+    const rules = toRulesText({ number: Number(id), text: String(body.text) });
+    // What is wrong with them is reported when they are to come into force.
+    await readAhead(rules).catch(() => {});
+  }
 }
 
 /** The exceptions that overrides and plans make. Overrides come first, and of several for one caller the oldest. */

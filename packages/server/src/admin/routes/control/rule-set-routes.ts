@@ -1,9 +1,15 @@
 // Routes of rule sets: drafts, the published version and those before it.
 
-import { parseRules, RulesError } from "sluice/rules";
+import { RulesError } from "sluice/rules";
 import { anyString, choice, object, optional, required, wholeNumber } from "sluice/shapes";
 import { ServerError, show } from "../../../base/errors.js";
-import type { RuleSets, RuleSetVersion } from "../../../control/entities/rule-sets.js";
+import {
+  mustFit,
+  type RuleSets,
+  type RuleSetVersion,
+  TEXT_LENGTH_MAX,
+} from "../../../control/entities/rule-sets.js";
+import { checkRules } from "../../../core/rules/known-rules.js";
 import { type AdminReply, json, PreconditionError, toETag, versioned } from "../../admin-reply.js";
 import { toChange } from "../../change-request.js";
 import { conditionOf } from "../../conditions.js";
@@ -12,12 +18,14 @@ import { paging, queryNumber, toPage } from "../../paging.js";
 import { type AdminRequest, controlRoute, type Route, route } from "../../route.js";
 
 /** JSON may need six bytes for a character of the rules. */
-const BODY_BYTES_MAX = 24 << 20;
-const TEXT_LENGTH_MAX = 4 << 20;
+const BODY_BYTES_MAX = 6 * TEXT_LENGTH_MAX;
 const NUMBER_MAX = 9_999_999_999;
 
 const path = "/v1/rule-sets";
-const text = required(anyString(TEXT_LENGTH_MAX), "The rules: YAML or JSON.");
+const text = required(
+  anyString(BODY_BYTES_MAX),
+  `The rules: YAML or JSON, of up to ${TEXT_LENGTH_MAX} characters. Longer ones get 413.`,
+);
 const reason = optional(anyString(1_000), "Why, for the audit log.");
 const draftInput = object({ text, reason });
 const publishInput = object({
@@ -73,7 +81,9 @@ const validate = route({
   reply: controlAnswers.validation,
   handle: ({ control: { controlPlane } }, { input }) => {
     const plane = controlPlane === undefined || "follow" in controlPlane ? undefined : controlPlane;
-    return toValidation(() => plane?.ruleSets.parse(input.text) ?? parseRules(input.text));
+    const { text } = input;
+    mustFit(text);
+    return toValidation(plane?.ruleSets.check(text) ?? checkRules(text, undefined));
   },
 });
 
@@ -199,13 +209,14 @@ function toNumber(given: string): number {
   throw new ServerError("SLUICE_REQUEST_INVALID", `a rule set has a number, got ${show(given)}`);
 }
 
-function toValidation(parse: () => { readonly version: string }): AdminReply {
+async function toValidation(checking: Promise<string>): Promise<AdminReply> {
   try {
-    return json({ valid: true, version: parse().version, problems: [] });
+    return json({ valid: true, version: await checking, problems: [] });
   } catch (error) {
     if (error instanceof RulesError)
       return json({ valid: false, version: null, problems: error.problems });
-    if (error instanceof ServerError && error.status < 500)
+    const isTooLarge = error instanceof ServerError && error.code === "SLUICE_BODY_TOO_LARGE";
+    if (error instanceof ServerError && error.status < 500 && !isTooLarge)
       return json({ valid: false, version: null, problems: [{ message: error.message }] });
     throw error;
   }

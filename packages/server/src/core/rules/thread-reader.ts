@@ -1,0 +1,138 @@
+// Reads long rules in a thread of their own: a megabyte takes seconds, in which decisions would wait. The thread is
+// started when it is needed, has bounds of time and memory, and ends when it has had nothing to do for a while.
+
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { type RuleSet, RulesError, toCidrList } from "sluice/rules";
+import { after, type CancelTimer } from "../../base/clock.js";
+import { ServerError } from "../../base/errors.js";
+import type { FailedJob, ReadAnswer, ReadJob } from "./read-job.js";
+
+const THREAD = fileURLToPath(new URL("./rules-thread.js", import.meta.url));
+/** Sources that were not built have none: rules are then read where they are needed. */
+const hasThread = existsSync(THREAD);
+
+/** From how many characters on rules are read in a thread: starting one takes longer than to read fewer. */
+const THREAD_LENGTH_MIN = 16_384;
+const JOBS_MAX = 16;
+const JOB_MS_MAX = 60_000;
+const IDLE_MS_MAX = 10_000;
+const MEMORY_MB_MAX = 1_024;
+
+interface Waiting {
+  readonly job: ReadJob;
+  readonly resolve: (answer: ReadAnswer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Whether rules are long enough to be read in a thread. */
+export function isForThread(text: string): boolean {
+  return hasThread && text.length >= THREAD_LENGTH_MIN;
+}
+
+/**
+ * Reads rules in a thread, one set after the other.
+ *
+ * @throws RulesError as `parseRules` does, what makes them unusable, `SLUICE_BODY_TOO_LARGE` if they take too long or too
+ *   much memory, or `SLUICE_RULES_BUSY` if too many wait.
+ */
+export async function readInThread(job: ReadJob): Promise<{ version: string; rules?: RuleSet }> {
+  const answer = await reader.ask(job);
+  if ("failed" in answer) throw toError(answer.failed, job);
+  const { version, rules } = answer;
+  return rules === undefined ? { version } : { version, rules: restore(rules) };
+}
+
+/** Asks the thread. */
+class ThreadReader {
+  readonly #waiting: Waiting[] = [];
+  #thread: Worker | undefined;
+  /** The one that the thread has. */
+  #current: Waiting | undefined;
+  #cancel: CancelTimer = () => {};
+
+  ask(job: ReadJob): Promise<ReadAnswer> {
+    return new Promise((resolve, reject) => {
+      if (this.#waiting.length >= JOBS_MAX) {
+        reject(new ServerError("SLUICE_RULES_BUSY", `${JOBS_MAX} wait; try again in a moment`));
+        return;
+      }
+      this.#waiting.push({ job, resolve, reject });
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#current !== undefined) return;
+    this.#cancel();
+    this.#current = this.#waiting.shift();
+    if (this.#current === undefined) {
+      this.#cancel = after(IDLE_MS_MAX, () => this.#end());
+      return;
+    }
+    this.#thread ??= this.#start();
+    this.#thread.ref();
+    this.#thread.postMessage(this.#current.job);
+    this.#cancel = after(JOB_MS_MAX, () => this.#fail(`over ${JOB_MS_MAX / 1_000} seconds`));
+  }
+
+  #start(): Worker {
+    const limits = { maxOldGenerationSizeMb: MEMORY_MB_MAX };
+    const thread = new Worker(THREAD, { resourceLimits: limits, stdout: true, stderr: true });
+    thread.on("message", (answer: ReadAnswer) => {
+      // Only a thread at work keeps the process alive.
+      thread.unref();
+      this.#settle()?.resolve(answer);
+      this.#next();
+    });
+    thread.on("error", (error: NodeJS.ErrnoException) => {
+      if (thread !== this.#thread) return;
+      const isMemory = error.code === "ERR_WORKER_OUT_OF_MEMORY";
+      this.#fail(isMemory ? `over ${MEMORY_MB_MAX} MB of memory` : String(error));
+    });
+    return thread;
+  }
+
+  /** The thread is not used again: it may be at it for long. */
+  #fail(took: string): void {
+    this.#end();
+    const { job, reject } = this.#settle() ?? {};
+    const seen = `a rule set of ${job?.text.length} characters took ${took} to read`;
+    reject?.(new ServerError("SLUICE_BODY_TOO_LARGE", seen));
+    this.#next();
+  }
+
+  #settle(): Waiting | undefined {
+    const current = this.#current;
+    this.#current = undefined;
+    return current;
+  }
+
+  #end(): void {
+    this.#cancel();
+    const thread = this.#thread;
+    this.#thread = undefined;
+    void thread?.terminate();
+  }
+}
+
+const reader = new ThreadReader();
+
+/** Between threads, lists of addresses lose what they do; the ranges that they are made of are there. */
+function restore(rules: RuleSet): RuleSet {
+  const withIps = <T extends Pick<RuleSet, "exempt">>(of: T): T => {
+    const { exempt } = of;
+    if (exempt.ranges.length === 0) return of;
+    return { ...of, exempt: { ...exempt, ips: toCidrList(exempt.ranges) } };
+  };
+  return withIps({ ...rules, rules: rules.rules.map(withIps) });
+}
+
+const MORE = /and (\d+) more$/;
+
+function toError({ problems, message }: FailedJob, { file }: ReadJob): Error {
+  if (problems === undefined) return new ServerError("SLUICE_REQUEST_INVALID", message);
+  const more = Number(MORE.exec(message)?.[1] ?? 0);
+  return new RulesError(problems, file === undefined ? { more } : { file, more });
+}
