@@ -114,7 +114,7 @@ export class AccountBuilder {
     if (amount > 0) this.#account.putBack(amount, { draws: undefined, sequence });
     else this.#account.draw(-amount);
     this.#holds.delete(sequence);
-    const key = `settle:${sequence}`;
+    const key = `${kind === "expire" ? "expire" : "settle"}:${sequence}`;
     return this.#append(kind, amount, { key, details: { kept } }, sequence);
   }
 

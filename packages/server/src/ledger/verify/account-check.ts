@@ -19,8 +19,11 @@ export interface Hold {
   readonly amount: number;
 }
 
-/** An entry that settles one which is not open: it has to be a use, which only the database can say. */
-export interface Refund {
+/**
+ * An entry that settles one which is not open. That is right for a use that is refunded and for a reservation that had
+ * expired when it was settled, which only the database can say.
+ */
+export interface LateSettlement {
   readonly sequence: number;
   readonly settles: number;
   readonly amount: number;
@@ -36,7 +39,7 @@ interface Open {
 
 /** What each kind may settle. */
 const SETTLES: Readonly<Partial<Record<EntryKind, readonly EntryKind[]>>> = {
-  commit: ["reserve"],
+  commit: ["reserve", "use"],
   cancel: ["reserve", "use"],
   expire: ["reserve", "grant"],
   return: ["lease"],
@@ -51,7 +54,7 @@ export class AccountCheck {
   /** Reservations, leases and grants that are not settled, by sequence number. */
   readonly #open = new Map<number, Open>();
   /** To be looked up in the database, which this has no access to. */
-  readonly refunds: Refund[] = [];
+  readonly lateSettlements: LateSettlement[] = [];
   #sequence = 0;
   #sum = 0;
   #balance = 0;
@@ -138,7 +141,7 @@ export class AccountCheck {
 
   /** What an entry settles, if that is known here. */
   #settle(kind: EntryKind, values: EntryValues): Open | undefined {
-    const [, sequence, , amount, , , settles] = values;
+    const [, sequence, , amount, , key, settles] = values;
     const may = SETTLES[kind];
     if (settles === null) {
       if (may !== undefined && kind !== "expire")
@@ -151,9 +154,18 @@ export class AccountCheck {
       this.#say("settlement", sequence, `is a ${kind} and can't settle ${what}`);
       return undefined;
     }
+    // The key is what makes it happen once.
+    const due = `${kind === "expire" ? "expire" : "settle"}:${settles}`;
+    if (key !== due)
+      this.#say(
+        "settlement",
+        sequence,
+        `has the idempotency key ${JSON.stringify(key)}, not ${due}`,
+      );
     this.#open.delete(settles);
     if (open !== undefined) return open;
-    if (kind === "cancel" && settles < sequence) this.refunds.push({ sequence, settles, amount });
+    const mayBeLate = (kind === "cancel" || kind === "commit") && settles < sequence;
+    if (mayBeLate) this.lateSettlements.push({ sequence, settles, amount });
     else
       this.#say(
         "settlement",

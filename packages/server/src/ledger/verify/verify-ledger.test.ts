@@ -18,6 +18,9 @@ function wholeAccounts(): AccountBuilder[] {
   acme.settle("expire", acme.reserve(7), { units: 7 });
   acme.settle("return", acme.lease(100), { units: 100, kept: 40 });
   acme.use(3).settle("cancel", acme.sequence, { units: 3 });
+  acme.settle("expire", acme.reserve(6), { units: 6 });
+  acme.settle("commit", acme.sequence - 1, { units: 0, kept: 4 });
+  acme.use(8).settle("commit", acme.sequence, { units: 8, kept: 3 });
   acme.grant(500, { actor: "ada" }).adjust(-50).adjust(5);
   acme.reserve(9);
   acme.lease(50);
@@ -205,16 +208,16 @@ describe.each(all)("verifyLedger on $name", (databases) => {
         account.settle("commit", sequence, { units: 5, kept: 5 });
         account.append("commit", 0, { key: "again" }, sequence);
       },
-      ["settlement 4"],
+      ["settlement 4", "settlement 4"],
     ],
     [
       "a settlement of what can't be settled",
-      (account) => account.append("commit", 0, {}, 1),
+      (account) => account.append("commit", 0, { key: "settle:1" }, 1),
       ["settlement 2"],
     ],
     [
       "a refund of what is not a use",
-      (account) => account.adjust(0).append("cancel", 0, {}, 2),
+      (account) => account.adjust(0).append("cancel", 0, { key: "settle:2" }, 2),
       ["settlement 3"],
     ],
     [

@@ -7,7 +7,7 @@ import type { AccountRow } from "../accounts/account.js";
 import { accountIdOf } from "../accounts/account-id.js";
 import type { EntryValues } from "../accounts/entry.js";
 import { statements } from "../sql/statements.js";
-import { AccountCheck, type Hold, type Refund, type Say } from "./account-check.js";
+import { AccountCheck, type Hold, type LateSettlement, type Say } from "./account-check.js";
 import type { Findings } from "./report.js";
 
 /** Accounts whose ids follow `after`, up to and including `upTo`, in the order of the database. */
@@ -156,7 +156,7 @@ export class RangeVerifier {
       fits = false;
     });
     if (!fits) await this.#endAgain(current);
-    for (const refund of check.refunds) await this.#checkRefund(current, refund);
+    for (const late of check.lateSettlements) await this.#checkLate(current, late);
   }
 
   /** What does not fit may have been read too early. */
@@ -174,16 +174,25 @@ export class RangeVerifier {
     check.end(account, holds);
   }
 
-  async #checkRefund({ id, say }: CurrentAccount, refund: Refund): Promise<void> {
-    const { sequence, settles, amount } = refund;
-    const [row] = await this.#reader.query<{ kind: string; amount: number }>(
-      statements.readEntryKind,
-      [id, settles],
-    );
-    if (row?.kind !== "use")
-      say("settlement", sequence, `settles entry ${settles}, which is not open at that point`);
-    else if (amount > -row.amount)
-      say("amount", sequence, `gives ${amount} units back, of ${-row.amount} that were used`);
+  async #checkLate({ id, say }: CurrentAccount, late: LateSettlement): Promise<void> {
+    const { sequence, settles, amount } = late;
+    const [settled] = await this.#reader.query<SettledRow>(statements.readSettled, [
+      id,
+      settles,
+      `expire:${settles}`,
+      sequence,
+    ]);
+    const hasExpired = settled?.kind === "reserve" && settled.expiries > 0;
+    if (settled === undefined || (settled.kind !== "use" && !hasExpired))
+      return say(
+        "settlement",
+        sequence,
+        `settles entry ${settles}, which is not open at that point`,
+      );
+    // What has expired is back already.
+    const held = hasExpired ? 0 : -settled.amount;
+    if (amount > held)
+      say("amount", sequence, `gives ${amount} units back, of ${held} that were charged`);
   }
 
   async #readAccount(id: string): Promise<AccountAndHolds | undefined> {
@@ -238,6 +247,12 @@ interface AccountAndHoldRow extends AccountRow {
   readonly hold_sequence: number | null;
   readonly hold_kind: string | null;
   readonly hold_amount: number | null;
+}
+
+interface SettledRow extends Row {
+  readonly kind: string;
+  readonly amount: number;
+  readonly expiries: number;
 }
 
 interface DuplicateRow extends Row {

@@ -1,1 +1,0 @@
-SELECT kind, amount FROM ledger_entries WHERE account_id = $1 AND sequence = $2
