@@ -1,0 +1,58 @@
+// What people ask of the ledger: how quotas stand, what was used on which day, which entries there are, and whether all
+// of it is whole. It reads only.
+
+import type { Database } from "../../database/database.js";
+import type { LedgerReport } from "../verify/report.js";
+import { verifyLedger } from "../verify/verify-ledger.js";
+import {
+  type AccountEntry,
+  countEntries,
+  type EntryCursor,
+  type EntryFilter,
+  entryPages,
+  listEntries,
+} from "./entry-pages.js";
+import { type QuotaFilter, type QuotaStatus, readQuotas } from "./quota-status.js";
+import { type MeterUsage, readUsage, type UsageFilter } from "./usage.js";
+
+/** Reads the ledger. All methods reject with `SLUICE_DATABASE_UNAVAILABLE` while the database is away. */
+export class LedgerReader {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** How the quotas of a subject stand. */
+  quotas(filter: QuotaFilter): Promise<QuotaStatus[]> {
+    return readQuotas(this.#database, filter);
+  }
+
+  /** What a subject used, by meter and day. */
+  usage(filter: UsageFilter): Promise<MeterUsage[]> {
+    return readUsage(this.#database, filter);
+  }
+
+  /** A page of entries, the earliest first. */
+  entries(
+    filter: EntryFilter,
+    page: { readonly after?: EntryCursor | undefined; readonly limit: number },
+  ): Promise<AccountEntry[]> {
+    return listEntries(this.#database, filter, page);
+  }
+
+  /** All entries, page by page. */
+  entryPages(filter: EntryFilter): AsyncGenerator<readonly AccountEntry[]> {
+    return entryPages(this.#database, filter);
+  }
+
+  /** How many entries there are. */
+  countEntries(filter: EntryFilter): Promise<number> {
+    return countEntries(this.#database, filter);
+  }
+
+  /** Whether the ledger is whole. */
+  verify(): Promise<LedgerReport> {
+    return verifyLedger(this.#database);
+  }
+}
