@@ -182,6 +182,9 @@ class ServiceTelemetry implements Telemetry {
         );
         break;
       }
+      case "settled":
+        this.#meters.ofId(event.rule, (id) => this.#stats.findRule(id)).settle(event);
+        break;
       case "settle-failed":
         this.problem("a held charge could not be settled", event.error, { rules: event.rules });
         break;

@@ -2,7 +2,12 @@
 
 export type { RateLimitInfo } from "./handler/handled-request.js";
 export type { HttpOptions, RateLimitOptions } from "./handler/http-options.js";
-export type { SimpleOptions, StatusClass, StatusList } from "./handler/limits-in-code.js";
+export type {
+  SettleByJson,
+  SimpleOptions,
+  StatusClass,
+  StatusList,
+} from "./handler/limits-in-code.js";
 export type { BodyBounds, BodyFields } from "./identity/body/body.js";
 export type { HttpRequest } from "./identity/http-request.js";
 export type {

@@ -38,6 +38,15 @@ export const EMPTY_MATCH: Match = {
   attributes: new Map(),
 };
 
+/** Names from the top of a JSON body down to a number. Lists are not entered. */
+export type JsonPath = readonly string[];
+
+/** Alternatives: the first of these paths that leads to a usable number counts. */
+export type JsonTerm = readonly JsonPath[];
+
+/** Numbers in a JSON body that are added up. A term without a number adds nothing, unless none has one. */
+export type JsonSum = readonly JsonTerm[];
+
 /** What a request costs before it is answered. */
 export type Cost =
   | { readonly kind: "constant"; readonly units: number }
@@ -54,6 +63,14 @@ export type Cost =
       readonly max: number;
       readonly otherwise: number;
     }
+  /** What the request's JSON body says, from `min` to `max`; `otherwise` if it says nothing usable. */
+  | {
+      readonly kind: "json";
+      readonly sum: JsonSum;
+      readonly min: number;
+      readonly max: number;
+      readonly otherwise: number;
+    }
   /** A function in code, by the name under which the policy was given it. */
   | { readonly kind: "function"; readonly name: string };
 
@@ -61,7 +78,9 @@ export type Cost =
 export type SettleBy =
   | { readonly kind: "code" }
   | { readonly kind: "bytes" }
-  | { readonly kind: "header"; readonly name: string };
+  | { readonly kind: "header"; readonly name: string }
+  /** The response's body. `onAbort`: what a response that was cut short costs. */
+  | { readonly kind: "json"; readonly sum: JsonSum; readonly onAbort: "estimated" | "seen" };
 
 /** Which responses are counted: `isCounted` says whether the listed ones are, or all others. */
 export interface ResponseCondition {

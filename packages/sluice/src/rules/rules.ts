@@ -43,10 +43,10 @@ export type {
   MeterPlace,
   PolicyDecision,
   RefusalReason,
-  RequestEnd,
   RuleResult,
 } from "./policy/policy-decision.js";
 export type {
+  CostSettled,
   PolicyEvent,
   RuleSwitched,
   RulesReplaced,
@@ -55,6 +55,8 @@ export type {
 } from "./policy/policy-events.js";
 export type { PolicyOptions, RulesInput } from "./policy/policy-options.js";
 export type { RuleState } from "./policy/policy-peek.js";
+export type { BodyReading, RequestEnd, UnreadableBody } from "./policy/request-end.js";
+export type { EstimateReason } from "./policy/settled-cost.js";
 export type { RuleSwitch, SwitchState, SwitchStates } from "./policy/switches.js";
 export type {
   Consistency,
@@ -63,6 +65,9 @@ export type {
   ExceptionLimits,
   ExceptionSubject,
   Exempt,
+  JsonPath,
+  JsonSum,
+  JsonTerm,
   Match,
   ResponseCondition,
   Rule,

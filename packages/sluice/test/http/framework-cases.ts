@@ -459,6 +459,35 @@ const cases: readonly Case[] = [
     },
   ],
   [
+    "charges what the body of a response says, if it is JSON that is not compressed",
+    async ({ serveRules }) => {
+      const limit = tokenBucket({ capacity: 100, refillPerSecond: 1 });
+      const settle = { json: "usage.total_tokens" };
+      const { opened, open } = gate();
+      open();
+      const json = { "content-type": "application/json" };
+      const replies: Record<string, CaseReply> = {
+        "/json": { headers: json, body: '{"text":"é","usage":{"total_tokens":40}}' },
+        "/stream": {
+          headers: { "content-type": "text/event-stream" },
+          body: pieces(opened, ['data: {"usage":{"total_', 'tokens":10}}\n\ndata: [DONE]\n\n']),
+        },
+        "/gzip": { headers: { ...json, "content-encoding": "gzip" }, body: '{"usage":1}' },
+      };
+      const rule = { id: "tokens", cost: 5, settle, limit };
+      const call = await serveRules([rule], ({ target }) => replies[target] ?? greet());
+      const left = async (path: string, expected: number) => {
+        // What claims to be compressed and is not is an error of the client.
+        await (await call(path)).arrayBuffer().catch(() => {});
+        await vi.waitFor(async () => expect(await peekLeft(call)).toBe(expected));
+      };
+      await left("/json", 60);
+      await left("/stream", 50);
+      await left("/gzip", 45);
+      await left("/text", 40);
+    },
+  ],
+  [
     "charges what the handler says it really cost",
     async ({ serveRules, seen }) => {
       const limit = tokenBucket({ capacity: 100, refillPerSecond: 1 });
@@ -628,10 +657,13 @@ const slow = {
   limit: tokenBucket({ capacity: 1, refillPerSecond: 1 }),
 };
 
-async function* pieces(opened: Promise<void>): AsyncGenerator<string> {
-  yield "first;";
+async function* pieces(
+  opened: Promise<void>,
+  [first, last] = ["first;", "last"],
+): AsyncGenerator<string> {
+  yield first;
   await opened;
-  yield "last";
+  yield last;
 }
 
 /** What is left, by the status route: asking costs nothing. */

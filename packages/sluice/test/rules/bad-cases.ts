@@ -369,7 +369,7 @@ export const badRules: readonly BadRules[] = [
   structural(
     "a cost by nothing",
     rule("limit: 1/second\ncost: { otherwise: 1 }"),
-    'rule "login": cost must be a number or an object with methods, header or function, got {"otherwise":1} (sluice.yaml:5)',
+    'rule "login": cost must be a number or an object with methods, header, json or function, got {"otherwise":1} (sluice.yaml:5)',
   ),
   structural(
     "a cost that clients choose without bound",
@@ -390,6 +390,26 @@ export const badRules: readonly BadRules[] = [
     "a cost of nothing",
     rule("limit: 1/second\ncost: 0"),
     'rule "login": cost is 0, so nothing would ever be counted; a cost of 0 needs settle (sluice.yaml:5)',
+  ),
+  structural(
+    "a cost by JSON that clients choose without bound",
+    rule("limit: 1/second\ncost: { json: max_tokens }"),
+    `rule "login": cost.max is missing; it must be a whole number from 0 to ${UNITS_MAX} (sluice.yaml:5)`,
+  ),
+  structural(
+    "a path in JSON with an empty name",
+    rule("limit: 1/second\nsettle: { json: usage..total }"),
+    'rule "login": settle.json must be a path such as usage.total_tokens (up to 8 names), or up to 4 paths divided by |, got "usage..total" (sluice.yaml:5)',
+  ),
+  together(
+    "a path in JSON twice",
+    rule("limit: 1/second\nsettle: { json: [a.b | c, a.b] }"),
+    'rule "login": settle.json names a.b twice (sluice.yaml:5)',
+  ),
+  structural(
+    "an unknown end of a response that was cut short",
+    rule("limit: 1/second\nsettle: { json: a, onAbort: free }"),
+    'rule "login": settle.onAbort must be one of estimated, seen, got "free" (sluice.yaml:5)',
   ),
   structural(
     "an unknown settlement",

@@ -2,8 +2,7 @@
 // client, piece by piece and no faster than the client reads. Whatever happens, the charges that the handled request holds
 // are settled exactly once, and a response that was cut short never looks complete.
 
-import type { HandledRequest } from "sluice/http";
-import type { RequestEnd } from "sluice/rules";
+import type { BodyMeter, HandledRequest } from "sluice/http";
 import type {
   Exchange,
   ExchangeWatcher,
@@ -20,8 +19,9 @@ import type { Upstream } from "../upstream/upstream.js";
 import type { Caller, Failure } from "../upstream/upstream-caller.js";
 import { type BodyWatcher, ForwardedBody } from "./forward-body.js";
 import { isRepeatable, mayGoElsewhere, statusOf } from "./forward-failure.js";
+import { toMeter, toRequestEnd } from "./request-end.js";
 import { type ClientTrust, toUpstreamHead } from "./request-head.js";
-import { clientHeadOf, findField } from "./response-head.js";
+import { clientHeadOf } from "./response-head.js";
 
 /** What forwarding needs from the gateway. */
 export interface ForwardingHost extends ClientTrust {
@@ -52,6 +52,8 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
   /** Whether the head has arrived and is not passed on yet. */
   #isHeadKept = false;
   #bytes = 0;
+  /** Reads the response's body, if a rule settles by it. */
+  #meter: BodyMeter | undefined = undefined;
   #retries = 0;
   /** Whether a stale connection was already replaced. */
   #isRefreshed = false;
@@ -87,7 +89,8 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     if (this.#isSwitched) this.#connection?.end();
     else this.#letGo();
     if (this.#head === undefined) this.#backend?.ended();
-    if (this.#handled.isHeld) void this.#handled.finish(this.#toEnd());
+    if (!this.#handled.isHeld) return;
+    void this.#handled.finish(toRequestEnd(this.#exchange, this.#head, this.#bytes, this.#meter));
   }
 
   onBodyBroken(status: RefusalStatus): void {
@@ -110,6 +113,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
       this.#route as RouteConfig,
       (this.#backend as Backend).authority,
       this.#host,
+      this.#handled.isHeld && this.#handled.needsBody,
     );
     connection.send(head, this, body === undefined, askedOf(this.#exchange));
     if (body === undefined) return;
@@ -121,6 +125,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
   onHead(head: ResponseHead, hasMore: boolean): void {
     if (this.#isOver) return;
     this.#head = head;
+    if (this.#handled.isHeld) this.#meter = toMeter(this.#handled, head);
     this.#backend?.succeeded();
     this.#report("answered");
     // The head goes out with the first piece of its body. Until then the client can still get a 502.
@@ -133,6 +138,7 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     if (this.#isOver) return;
     if (this.#isHeadKept) this.#begin(this.#head as ResponseHead);
     this.#bytes += to - from;
+    this.#meter?.read(bytes, from, to);
     const isReady = this.#exchange.write(copyOf(bytes, from, to));
     if (isReady || this.#isPaused) return;
     this.#isPaused = true;
@@ -145,6 +151,8 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     // The backend may answer before it has the whole request.
     this.#body?.drop();
     this.#bytes += to - from;
+    this.#meter?.read(bytes, from, to);
+    this.#meter?.end();
     const { idleTimeoutMs } = this.#upstream as Upstream;
     const exchange = this.#exchange;
     // The client has as long for the last piece as for any other.
@@ -311,15 +319,6 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     this.#body?.drop();
     this.#connection?.destroy();
     this.#connection = undefined;
-  }
-
-  /** How the request ended. Without a status there was no response: the client hung up before. */
-  #toEnd(): RequestEnd {
-    const { status } = this.#exchange;
-    if (status === undefined) return {};
-    const head = this.#head;
-    const header = (name: string) => (head === undefined ? undefined : findField(head, name));
-    return { status, bytes: this.#bytes, header };
   }
 
   #report(outcome: Parameters<Telemetry["upstream"]>[1]): void {

@@ -18,6 +18,7 @@ const OPTIONS: UpstreamFieldsOptions = {
   isPeerTrusted: false,
   protocol: "http",
   bodyFraming: "none",
+  isUnencoded: false,
 };
 
 function head(fields: readonly string[], options: Partial<UpstreamFieldsOptions> = {}): string[] {

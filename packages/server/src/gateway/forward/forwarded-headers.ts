@@ -18,6 +18,8 @@ export interface UpstreamFieldsOptions {
   /** How the client's connection came in. */
   readonly protocol: "http" | "https";
   readonly bodyFraming: BodyFraming;
+  /** Whether the backend is asked not to compress its response, because a rule settles by what the body says. */
+  readonly isUnencoded: boolean;
   /** The protocol that is asked for, if the connection is to be upgraded. */
   readonly upgrade?: string | undefined;
 }
@@ -37,10 +39,16 @@ export function toUpstreamFields(raw: readonly string[], options: UpstreamFields
     const known = kind.kindOf(passed[i]);
     if (known === kind.HOST) seen.host = passed[i + 1];
     else if (known === kind.CONTENT_LENGTH) seen.length = passed[i + 1];
+    else if (options.isUnencoded && isAcceptEncoding(passed[i])) continue;
     else fields += toLine(known, passed[i], passed[i + 1], seen);
   }
+  if (options.isUnencoded) fields += "Accept-Encoding: identity\r\n";
   const host = `Host: ${toHost(seen, options)}\r\n`;
   return `${host}${fields}${toForwarded(seen, options)}${toEnd(seen, options)}`;
+}
+
+function isAcceptEncoding(name: string): boolean {
+  return name.length === 15 && name.toLowerCase() === "accept-encoding";
 }
 
 /** What the client's headers said and we write ourselves. */

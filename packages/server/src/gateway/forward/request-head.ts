@@ -15,6 +15,7 @@ export interface ClientTrust {
 interface Known {
   readonly route: RouteConfig;
   readonly backendHost: string;
+  readonly isUnencoded: boolean;
   readonly lines: string;
 }
 
@@ -24,24 +25,40 @@ const linesKey = new FieldsMemoKey<Known>();
  * The whole head of a request, as one string of which each character is a byte.
  *
  * @param backendHost - `host:port` of the backend.
+ * @param isUnencoded - Whether the backend is asked not to compress its response.
  */
 export function toUpstreamHead(
   exchange: Exchange,
   route: RouteConfig,
   backendHost: string,
   trust: ClientTrust,
+  isUnencoded: boolean,
 ): string {
   const { fields } = exchange;
   if (exchange.asksForWebSocket) {
-    return toHead(exchange, toLines(exchange, route, backendHost, trust, "websocket"));
+    return toHead(
+      exchange,
+      toLines(exchange, { route, backendHost, isUnencoded }, trust, "websocket"),
+    );
   }
   // These headers belong to one connection, so the client's address is the same too.
   let known = fields.recall(linesKey);
-  if (known === undefined || known.route !== route || known.backendHost !== backendHost) {
-    known = { route, backendHost, lines: toLines(exchange, route, backendHost, trust) };
+  if (known === undefined || !isSame(known, route, backendHost, isUnencoded)) {
+    const lines = toLines(exchange, { route, backendHost, isUnencoded }, trust);
+    known = { route, backendHost, isUnencoded, lines };
     fields.remember(linesKey, known);
   }
   return toHead(exchange, known.lines);
+}
+
+function isSame(
+  known: Known,
+  route: RouteConfig,
+  backendHost: string,
+  isUnencoded: boolean,
+): boolean {
+  const isThere = known.route === route && known.backendHost === backendHost;
+  return isThere && known.isUnencoded === isUnencoded;
 }
 
 function toHead({ method, target }: Exchange, lines: string): string {
@@ -50,14 +67,12 @@ function toHead({ method, target }: Exchange, lines: string): string {
 
 function toLines(
   { fields, peer: clientPeer }: Exchange,
-  route: RouteConfig,
-  backendHost: string,
+  to: Omit<Known, "lines">,
   trust: ClientTrust,
   upgrade?: string,
 ): string {
   return toUpstreamFields(fields.raw, {
-    route,
-    backendHost,
+    ...to,
     clientPeer,
     isPeerTrusted: trust.isPeerTrusted(clientPeer),
     protocol: trust.protocol,

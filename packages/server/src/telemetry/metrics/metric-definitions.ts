@@ -22,6 +22,16 @@ export const METRICS = {
     "Requests that a rule in shadow mode counted, by what it would have done.",
     RULE,
   ),
+  settledUnits: counter(
+    "rate_limiter_settled_units_total",
+    "Units of requests under rules with settle: what was reserved, and what stayed charged once they had ended.",
+    ["rule", "outcome"],
+  ),
+  settleEstimates: counter(
+    "rate_limiter_settle_estimates_total",
+    "Requests whose real cost was not known, so that what was reserved stays charged, by reason.",
+    ["rule", "reason"],
+  ),
   decisions: counter(
     "rate_limiter_decisions_total",
     "Decisions, each counted once however many rules match; unmatched if no rule counted the request.",

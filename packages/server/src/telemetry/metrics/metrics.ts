@@ -70,6 +70,20 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
       ? {}
       : { allowed: meter.shadowAllowed, blocked: meter.shadowBlocked },
   ),
+  *settledUnits({ meters }) {
+    for (const { rule, settledUnits } of meters) {
+      if (settledUnits === undefined) continue;
+      yield of(settledUnits.reserved, { rule, outcome: "reserved" });
+      yield of(settledUnits.settled, { rule, outcome: "settled" });
+    }
+  },
+  *settleEstimates({ meters }) {
+    for (const { rule, settledUnits } of meters) {
+      for (const [reason, value] of Object.entries(settledUnits?.estimates ?? {})) {
+        yield of(value, { rule, reason });
+      }
+    }
+  },
   *decisions({ tally }) {
     for (const [listener, counts] of tally.listeners) {
       for (const [outcome, value] of Object.entries(counts)) yield of(value, { listener, outcome });

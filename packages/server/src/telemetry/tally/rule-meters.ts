@@ -1,7 +1,14 @@
 // The counts of each rule: plain numbers, found by the rule's id. A bounded number of rules have separate
 // numbers; all others are counted together, so that a rule set can't flood a monitoring system.
 
-import { describeKey, type MeterPlace, type RefusalReason, type Rule } from "sluice/rules";
+import {
+  type CostSettled,
+  describeKey,
+  type EstimateReason,
+  type MeterPlace,
+  type RefusalReason,
+  type Rule,
+} from "sluice/rules";
 import type { ListenerName } from "../telemetry.js";
 import type { DistinctKeys } from "./distinct-keys.js";
 import { HeavyKeys, type HeavyKeysOptions } from "./heavy-keys.js";
@@ -19,6 +26,14 @@ interface Totals {
   allowed: number;
   blocked: number;
   shadowBlocked: number;
+}
+
+/** What requests under a rule with `settle` reserved, and what became of it. */
+interface SettledUnits {
+  reserved: number;
+  settled: number;
+  /** Requests whose real cost was not known, by why. */
+  readonly estimates: Partial<Record<EstimateReason, number>>;
 }
 
 /** The numbers of one rule since the process started, or since the rule was last new. */
@@ -42,6 +57,8 @@ export class RuleMeter {
   shadowAllowed = 0;
   shadowBlocked = 0;
   hotKeysDetected = 0;
+  /** Undefined until a request is settled. */
+  settledUnits: SettledUnits | undefined = undefined;
   /** The different keys of its type, which other rules may share; undefined until the first comes. */
   keys: DistinctKeys | undefined = undefined;
   /** Keys by requests, and by refusals once there is one. */
@@ -94,6 +111,15 @@ export class RuleMeter {
   refuse(key: string): void {
     this.#refused ??= new HeavyKeys(this.#watch);
     this.#refused.hit(key);
+  }
+
+  /** Counts a request that was settled. */
+  settle({ reserved, settled, reason }: CostSettled): void {
+    this.settledUnits ??= { reserved: 0, settled: 0, estimates: {} };
+    const units = this.settledUnits;
+    units.reserved += reserved;
+    units.settled += settled;
+    if (reason !== undefined) units.estimates[reason] = (units.estimates[reason] ?? 0) + 1;
   }
 
   /** Goes on to a period; to be called before anything is counted or read. */

@@ -3,10 +3,13 @@
 
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import { toCost } from "../../limiter/verb-input.js";
-import { PolicyDecision, type RequestEnd } from "../../rules/policy/policy-decision.js";
+import { PolicyDecision } from "../../rules/policy/policy-decision.js";
+import type { RequestEnd } from "../../rules/policy/request-end.js";
 import type { SingleRuleAnswer } from "../../rules/policy/single-rule-path.js";
+import type { JsonSum } from "../../rules/rule.js";
 import type { Refusal } from "../response/refusal.js";
 import { type Fields, toFields } from "../response/response-headers.js";
+import { type BodyHeaders, BodyMeter } from "../response-body/body-meter.js";
 import type { Wait } from "./delays.js";
 
 /** What a handler of the application can read about, and do with, the limits of its request. */
@@ -31,6 +34,8 @@ export interface HandledRequestHost {
   /** Whether a request handler answered this request with a refusal. */
   isRefused(request: unknown): boolean;
 }
+
+const NO_SUMS: readonly JsonSum[] = [];
 
 /** A request that a request handler decided. */
 export class HandledRequest implements RateLimitInfo {
@@ -89,6 +94,27 @@ export class HandledRequest implements RateLimitInfo {
     );
   }
 
+  /** What reads the body of the response, where a rule settles by its JSON; undefined if none does. */
+  toBodyMeter(headers: BodyHeaders): BodyMeter | undefined {
+    const sums = this.#jsonSums();
+    return sums.length === 0 ? undefined : new BodyMeter(sums, headers);
+  }
+
+  /** Whether a rule settles by the JSON of the response's body. */
+  get needsBody(): boolean {
+    return this.#jsonSums().length > 0;
+  }
+
+  #jsonSums(): readonly JsonSum[] {
+    if (!this.decision.isHeld) return NO_SUMS;
+    const sums = new Set<JsonSum>();
+    for (const { rule } of this.decision.charges) {
+      const { settle } = rule.definition;
+      if (settle?.kind === "json") sums.add(settle.sum);
+    }
+    return [...sums];
+  }
+
   /** How long the request has to wait before it goes on; {@link waited} does it. */
   get delayMs(): number {
     return this.#wait === undefined ? 0 : this.decision.delayMs;
@@ -118,8 +144,8 @@ export class HandledRequest implements RateLimitInfo {
       return this.#wait === undefined ? this.decision.cancel() : this.decision.abandon();
     }
     if (cost === undefined) return this.decision.finish(end);
-    const { status, bytes, header } = end;
-    return this.decision.finish({ status, bytes, header, cost });
+    const { status, bytes, header, body } = end;
+    return this.decision.finish({ status, bytes, header, body, cost });
   }
 
   /** What handlers log or send about it. */

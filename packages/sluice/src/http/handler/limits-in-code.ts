@@ -46,8 +46,8 @@ export interface SimpleOptions<Raw = unknown> {
   onMissing?: "skip" | "refuse" | "ip";
   /** Which responses count: `{ status: [401, "4xx"] }` or `{ statusNot: [304] }`. Default: all. */
   when?: { readonly status: StatusList } | { readonly statusNot: StatusList };
-  /** Where the real cost comes from: `"code"`, `"bytes"` or `{ header: "x-cost" }`. */
-  settle?: "code" | "bytes" | { readonly header: string };
+  /** Where the real cost comes from: `"code"`, `"bytes"`, `{ header: "x-cost" }` or `{ json: "usage.total_tokens" }`. */
+  settle?: "code" | "bytes" | { readonly header: string } | SettleByJson;
   /** Default `"reject"`. */
   onExceed?: "reject" | "delay" | "shadow";
   /** The longest wait under `onExceed: "delay"`, in milliseconds. */
@@ -58,6 +58,14 @@ export interface SimpleOptions<Raw = unknown> {
   onStoreFailure?: FailurePolicy;
   /** How long the store may take, in milliseconds; default 50. */
   timeoutMs?: number;
+}
+
+/** The real cost is in the body of the response: JSON, or server-sent events whose data is JSON. */
+export interface SettleByJson {
+  /** A path such as `"usage.total_tokens"`, alternatives as `"a | b"`, or a list that is added up. */
+  readonly json: string | readonly string[];
+  /** What a response that was cut short costs: what was reserved (default), or what was seen until then. */
+  readonly onAbort?: "estimated" | "seen";
 }
 
 /** A class of statuses: `"4xx"` is all from 400 to 499. */

@@ -279,6 +279,16 @@ describe("cost, settle and when", () => {
       "cost: { header: X-Cost, max: 50, otherwise: 2 }",
       { kind: "header", name: "x-cost", min: 1, max: 50, otherwise: 2 },
     ],
+    [
+      "cost: { json: max_completion_tokens|max_tokens, max: 50, otherwise: 2 }",
+      {
+        kind: "json",
+        sum: [[["max_completion_tokens"], ["max_tokens"]]],
+        min: 1,
+        max: 50,
+        otherwise: 2,
+      },
+    ],
     ["cost: { function: tokens }", { kind: "function", name: "tokens" }],
   ])("%s", (text, cost) => {
     expect(ruleOf(`limit: 10/second\n${text}`).cost).toEqual(cost);
@@ -288,6 +298,14 @@ describe("cost, settle and when", () => {
     ["settle: code", { kind: "code" }],
     ["settle: bytes", { kind: "bytes" }],
     ["settle: { header: X-Units }", { kind: "header", name: "x-units" }],
+    [
+      "settle: { json: usage.total_tokens }",
+      { kind: "json", sum: [[["usage", "total_tokens"]]], onAbort: "estimated" },
+    ],
+    [
+      "settle: { json: [a.b | c, d], onAbort: seen }",
+      { kind: "json", sum: [[["a", "b"], ["c"]], [["d"]]], onAbort: "seen" },
+    ],
   ])("%s", (text, settle) => {
     expect(ruleOf(`limit: 10/second\ncost: 0\n${text}`).settle).toEqual(settle);
   });

@@ -248,17 +248,17 @@ function toRuleOfCaller(rule: CompiledRule): RuleOfCaller {
 
 const NO_LISTS: ReadonlyMap<string, readonly RuleLimit[]> = new Map();
 
-function isLate({ key, tiers, match, exceptions }: Rule): boolean {
+function isLate({ key, tiers, match, exceptions, cost }: Rule): boolean {
   const isByCaller = tiers.size > 0 || match.attributes.size > 0 || exceptions !== undefined;
-  return isByCaller || key.some(needsIdentity);
+  return isByCaller || cost.kind === "json" || key.some(needsIdentity);
 }
 
 function countsByApiKey({ definition: { key } }: CompiledRule): boolean {
   return key.some(({ kind }) => kind === "apiKey");
 }
 
-function countsByBody({ key }: Rule): boolean {
-  return key.some(({ kind }) => kind === "body");
+function countsByBody({ key, cost }: Rule): boolean {
+  return cost.kind === "json" || key.some(({ kind }) => kind === "body");
 }
 
 function isPlain(rule: Rule, { exempt }: RuleSet): boolean {

@@ -2,6 +2,7 @@
 
 import { toCost } from "../../limiter/verb-input.js";
 import type { Facts } from "../facts.js";
+import { addUp, numberIn } from "../json-sum.js";
 import type { Cost } from "../rule.js";
 
 /** A cost by code: whole units from 0. Anything else, and what it throws, is an error of the request. */
@@ -19,6 +20,8 @@ export function toUnits(cost: Cost, facts: Facts, functions: CostFunctions): num
       return byMethod(cost, facts.method.toUpperCase());
     case "header":
       return fromHeader(cost, facts);
+    case "json":
+      return fromBody(cost, facts);
     case "function":
       return toCost((functions.get(cost.name) ?? one)(facts));
   }
@@ -36,6 +39,12 @@ function byMethod({ byMethod, otherwise }: Cost & { kind: "method" }, method: st
 
 function fromHeader(cost: Cost & { kind: "header" }, facts: Facts): number {
   const units = toWholeUnits(facts.headers?.[cost.name]);
+  return units === undefined ? cost.otherwise : Math.min(cost.max, Math.max(cost.min, units));
+}
+
+/** A number beyond `max` counts as `max`, also one that JSON can write and a double can't hold. */
+function fromBody(cost: Cost & { kind: "json" }, { body }: Facts): number {
+  const units = addUp(cost.sum, (path) => numberIn(body, path));
   return units === undefined ? cost.otherwise : Math.min(cost.max, Math.max(cost.min, units));
 }
 

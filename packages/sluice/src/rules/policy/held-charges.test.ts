@@ -8,9 +8,10 @@ import { ManualClock } from "../../testing/manual-clock.js";
 import type { Facts } from "../facts.js";
 import { createPolicy } from "./create-policy.js";
 import type { Policy } from "./policy.js";
-import type { PolicyDecision, RequestEnd } from "./policy-decision.js";
+import type { PolicyDecision } from "./policy-decision.js";
 import type { PolicyEvent } from "./policy-events.js";
 import type { PolicyOptions } from "./policy-options.js";
+import type { RequestEnd } from "./request-end.js";
 
 const facts: Facts = { method: "GET", path: "/", ip: "203.0.113.10" };
 const perMinute = (limit: number) => fixedWindow({ limit, windowMs: 60_000 });
@@ -124,6 +125,77 @@ describe("costs that are known afterwards", () => {
     expect(settled("bytes", { cost: 5 })).toBe(100);
     expect(settled({ header: "x-tokens" }, { header: () => "1e3" })).toBe(100);
     expect(settled({ header: "x-tokens" }, {})).toBe(100);
+  });
+
+  /** What was read of a body: the numbers by path. */
+  const bodyOf = (numbers: Record<string, number>, more: object = {}): RequestEnd => ({
+    status: 200,
+    body: {
+      isComplete: true,
+      problem: undefined,
+      numberAt: (path) => numbers[path.join(".")],
+      ...more,
+    },
+  });
+
+  it("come from the body: the first alternative of each term, added up", () => {
+    const json = ["a.b | c", "d | e"];
+    expect(settled({ json }, bodyOf({ "a.b": 5, c: 70, d: 1, e: 200 }))).toBe(6);
+    expect(settled({ json }, bodyOf({ c: 70, e: 200 }))).toBe(270);
+    expect(settled({ json }, bodyOf({ "a.b": -5, c: 7 }))).toBe(7);
+    expect(settled({ json }, bodyOf({ e: 0 }))).toBe(0);
+    expect(settled({ json }, bodyOf({}))).toBe(100);
+    expect(settled({ json }, bodyOf({ c: 2 ** 53 - 1, e: 2 }))).toBe(100);
+    expect(settled({ json }, bodyOf({ c: 7 }, { problem: "malformed" }))).toBe(100);
+    expect(settled({ json }, { status: 200 })).toBe(100);
+  });
+
+  it.each<[string | undefined, number | undefined, number]>([
+    [undefined, 20, 100],
+    [undefined, 120, 120],
+    [undefined, undefined, 100],
+    ["seen", 20, 20],
+    ["seen", 120, 120],
+    ["seen", 0, 0],
+    ["seen", undefined, 100],
+  ])("of a response that was cut short, with onAbort %s and %s seen, are %s", (by, c, units) => {
+    const settle = by === undefined ? { json: "c" } : { json: "c", onAbort: by };
+    const numbers: Record<string, number> = c === undefined ? {} : { c };
+    expect(settled(settle, bodyOf(numbers, { isComplete: false }))).toBe(units);
+  });
+
+  it("are reported once for each rule, with what was reserved and why it stays", () => {
+    const events: PolicyEvent[] = [];
+    const limit = [perMinute(1_000), perMinute(2_000), concurrency({ limit: 5, permitMs: 1_000 })];
+    const rules = [
+      { id: "llm", limit, cost: 100, settle: { json: "c" } },
+      { id: "code", limit: perMinute(500), cost: 3, settle: "code" },
+      { id: "failures", limit: perMinute(500), when: { status: 500 } },
+      { id: "paid", limit: perMinute(500), cost: 7, settle: "bytes", when: { statusNot: 404 } },
+    ];
+    const policy = policyOf(rules, { onEvent: (event) => events.push(event) });
+    admit(policy).finish({ ...bodyOf({ c: 12 }), cost: 4, bytes: 50 });
+    admit(policy).finish({ status: 404 });
+    admit(policy).finish({});
+    const event = (rule: string, by: string, reserved: number, left: number, reason?: string) => ({
+      kind: "settled",
+      rule,
+      by,
+      reserved,
+      settled: left,
+      reason,
+    });
+    expect(events).toEqual([
+      event("llm", "json", 100, 12),
+      event("code", "code", 3, 4),
+      event("paid", "bytes", 7, 50),
+      event("llm", "json", 100, 100, "no-response"),
+      event("code", "code", 3, 3, "missing"),
+      event("paid", "bytes", 7, 0),
+      event("llm", "json", 100, 100, "no-response"),
+      event("code", "code", 3, 3, "no-response"),
+      event("paid", "bytes", 7, 7, "no-response"),
+    ]);
   });
 
   it("above what was reserved are debt, never refused afterwards", () => {

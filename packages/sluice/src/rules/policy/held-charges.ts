@@ -6,12 +6,11 @@ import { type Clock, countedMsOf } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import type { ChargeReceipt, Settling, Store } from "../../stores/store.js";
-import type { ResponseCondition } from "../rule.js";
-import { toWholeUnits } from "./cost.js";
 import { withDelay } from "./delay.js";
 import { noteHold } from "./hold-times.js";
-import type { RequestEnd } from "./policy-decision.js";
 import type { RuleCharge } from "./request-charges.js";
+import type { RequestEnd } from "./request-end.js";
+import { type SettledCost, toKept, toSettledCost } from "./settled-cost.js";
 
 /** A charge that was taken, and what gives it back. */
 interface HeldCharge {
@@ -26,6 +25,8 @@ export interface SettleContext {
   readonly clock: Clock;
   /** Called when a store did not settle. */
   readonly onSettleFailed: (rules: readonly string[], error: unknown) => void;
+  /** Called once for each rule with `settle` of a request that has ended; undefined if no caller wants to know. */
+  readonly onSettled: ((charge: RuleCharge, cost: SettledCost) => void) | undefined;
 }
 
 /** Everything that one request holds. */
@@ -72,6 +73,7 @@ export class HeldCharges {
     for (const { charge } of open) {
       if (charge.ruleLimit.isPermit) noteHold(charge, countedMsOf(context.clock, false));
     }
+    if (context.onSettled !== undefined) reportSettled(open, end, context.onSettled);
     const unused = open.filter(({ charge }) => isSlot(charge) && toKept(charge, end) < charge.cost);
     if (unused.length === 0) {
       return settleAll(open, context, ({ charge }) => toKept(charge, end));
@@ -103,6 +105,21 @@ export class HeldCharges {
     const charges = this.#charges;
     this.#charges = [];
     return charges;
+  }
+}
+
+/** Reports the first charge of each rule: those of its other limits say the same. */
+function reportSettled(
+  held: readonly HeldCharge[],
+  end: RequestEnd,
+  report: NonNullable<SettleContext["onSettled"]>,
+): void {
+  const seen = new Set<unknown>();
+  for (const { charge } of held) {
+    const { rule, ruleLimit } = charge;
+    if (rule.definition.settle === undefined || ruleLimit.isPermit || seen.has(rule)) continue;
+    seen.add(rule);
+    report(charge, toSettledCost(charge, end));
   }
 }
 
@@ -183,45 +200,4 @@ function toSettling({ charge, receipt }: HeldCharge, kept: number, clock: Clock)
 
 function storeOf({ charge }: HeldCharge): Store {
   return charge.rule.lane.store;
-}
-
-/** How many units of a charge stay, now that the request has ended. */
-function toKept(charge: RuleCharge, end: RequestEnd): number {
-  const { when } = charge.rule.definition;
-  if (charge.ruleLimit.isPermit) return 0;
-  // Without a response a guess stays counted: hanging up must not be a way around the limit.
-  if (when !== undefined && end.status !== undefined && !isCounted(when, end.status)) return 0;
-  const said = toSaid(charge, end);
-  // What is not a number of units says nothing of the cost: what was reserved stays.
-  return Number.isSafeInteger(said) && (said as number) >= 0 ? (said as number) : charge.cost;
-}
-
-/** What the end of a request says of the cost, if anything. */
-function toSaid(charge: RuleCharge, end: RequestEnd): unknown {
-  const { settle } = charge.rule.definition;
-  switch (settle?.kind) {
-    case "code":
-      return end.cost;
-    case "bytes":
-      return end.bytes;
-    case "header":
-      return toWholeUnits(headerOf(end, settle.name));
-    default:
-      return charge.isReserved ? end.cost : undefined;
-  }
-}
-
-function headerOf({ header }: RequestEnd, name: string): unknown {
-  try {
-    return header?.(name);
-  } catch {
-    // Of one rule, and no reason to leave everything else that is held unsettled.
-    return undefined;
-  }
-}
-
-function isCounted(when: ResponseCondition, status: number): boolean {
-  const isListed =
-    when.statuses.includes(status) || when.statuses.includes(Math.floor(status / 100));
-  return isListed === when.isCounted;
 }

@@ -10,6 +10,7 @@ import type { DecidedRuleCharge } from "./decided-charge.js";
 import type { HeldCharges } from "./held-charges.js";
 import { waitMsOf } from "./hold-times.js";
 import type { CallerBlock } from "./operator-refusals.js";
+import type { RequestEnd } from "./request-end.js";
 
 /**
  * Why a request was refused: over a limit, a key or caller that is blocked, no identity to count by, no store that
@@ -72,18 +73,6 @@ export interface DecidedCharge {
   readonly verdict: Verdict;
   /** False if the store was not asked about this limit, since another was known to refuse. */
   readonly isKnown: boolean;
-}
-
-/** How a request ended. */
-export interface RequestEnd {
-  /** The status of the response; absent if there was none. */
-  readonly status?: number | undefined;
-  /** The real cost, where a rule settles by code. */
-  readonly cost?: number | undefined;
-  /** Bytes of the response's body, where a rule settles by them. */
-  readonly bytes?: number | undefined;
-  /** A header of the response, by lower-case name, where a rule settles by one. */
-  readonly header?: ((name: string) => string | undefined) | undefined;
 }
 
 const NOTHING = Number.POSITIVE_INFINITY;

@@ -1,10 +1,14 @@
 // The events of a policy: rules that changed, rules that have no effect, stores that did not take
 // back what was held. A listener must not be able to break a decision.
 
+import { notify } from "../../base/maybe-promise.js";
 import type { RulesDiff } from "../diff.js";
+import type { SettleBy } from "../rule.js";
+import type { RuleCharge } from "./request-charges.js";
+import type { EstimateReason, SettledCost } from "./settled-cost.js";
 
 /** Something that happened to a policy. `kind` says what. */
-export type PolicyEvent = RulesReplaced | RuleSwitched | RuleUseless | SettleFailed;
+export type PolicyEvent = RulesReplaced | RuleSwitched | RuleUseless | CostSettled | SettleFailed;
 
 /** Other rules are in force. */
 export interface RulesReplaced {
@@ -33,9 +37,34 @@ export interface RuleUseless {
   readonly seenTwice: number;
 }
 
+/** A request under a rule with `settle` has ended: what it was charged at first, and what stays. */
+export interface CostSettled {
+  readonly kind: "settled";
+  readonly rule: string;
+  readonly by: SettleBy["kind"];
+  /** Units that were reserved. */
+  readonly reserved: number;
+  /** Units that stay charged. */
+  readonly settled: number;
+  /** Why what was reserved stays; undefined if the real cost is known, or the response does not count. */
+  readonly reason: EstimateReason | undefined;
+}
+
 /** What requests held was not settled: it stays charged, and a permit until it expires. */
 export interface SettleFailed {
   readonly kind: "settle-failed";
   readonly rules: readonly string[];
   readonly error: unknown;
+}
+
+/** Reports charges that were settled as events, under rules with `settle`; undefined without a listener. */
+export function toSettleReport(
+  onEvent: ((event: PolicyEvent) => unknown) | undefined,
+): ((charge: RuleCharge, cost: SettledCost) => void) | undefined {
+  if (onEvent === undefined) return undefined;
+  return ({ rule: { definition }, units: reserved }, { units: settled, reason }) => {
+    const by = definition.settle?.kind ?? "code";
+    const event = { kind: "settled", rule: definition.id, by, reserved, settled, reason } as const;
+    notify(() => onEvent(event));
+  };
 }

@@ -319,6 +319,7 @@ describe("a request handler that sees no response", () => {
       [{ limit: "5/minute", tiers: { pro: permits } }, "a concurrency limit"],
       [{ limit: "5/minute", when: { status: [401] } }, "when"],
       [{ limit: "5/minute", settle: "bytes" }, "settle"],
+      [{ limit: "5/minute", settle: { json: "usage.total_tokens" } }, "settle"],
     ] as const) {
       const message = new RegExp(
         `rule "r1": ${what} needs to see responses, .* the section "decision"`,

@@ -15,7 +15,7 @@ import { type ExplainOptions, type Explanation, explainRequest } from "./explain
 import { Lanes, type PolicyStats } from "./lanes.js";
 import { type CallerBlocks, OperatorRefusals } from "./operator-refusals.js";
 import { PolicyDecision } from "./policy-decision.js";
-import type { PolicyEvent } from "./policy-events.js";
+import { type PolicyEvent, toSettleReport } from "./policy-events.js";
 import { RuleKey, ruleOf } from "./policy-operator.js";
 import {
   type PolicyOptions,
@@ -62,6 +62,7 @@ export class Policy {
         // A store that went with the policy has nothing left to settle.
         if (!this.#isClosed) this.#emit({ kind: "settle-failed", rules, error });
       },
+      onSettled: toSettleReport(setup.onEvent),
       onSampled: ({ definition: rule }, { isUseless, keysSeen, seenTwice }) => {
         if (!isUseless) return;
         this.#emit({ kind: "useless-rule", rule: rule.id, keysSeen, seenTwice });

@@ -106,9 +106,14 @@ class FetchExchange implements HandledFetchRequest {
     this.#request.signal.removeEventListener("abort", this.#onGone);
     const { status, headers } = answer;
     const header = (name: string) => headers.get(name) ?? undefined;
-    return whenSent(this.#request, answer, (bytes) => {
-      handled.finish({ status, bytes, header });
+    const body = handled.toBodyMeter({
+      contentType: headers.get("content-type"),
+      contentEncoding: headers.get("content-encoding"),
     });
+    const onEnd = (bytes: number) => {
+      handled.finish({ status, bytes, header, body });
+    };
+    return whenSent(this.#request, answer, onEnd, body);
   }
 
   fail(): void {

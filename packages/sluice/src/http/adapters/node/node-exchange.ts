@@ -4,7 +4,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SluiceError } from "../../../base/errors.js";
 import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
-import type { RequestEnd } from "../../../rules/policy/policy-decision.js";
+import type { RequestEnd } from "../../../rules/policy/request-end.js";
 import { HandledRequest, type RateLimitInfo } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import type { BodyBounds, BodyFields } from "../../identity/body/body.js";
@@ -12,6 +12,7 @@ import { readNodeBody } from "../../identity/body/node-body.js";
 import type { HttpRequest } from "../../identity/http-request.js";
 import type { Reply } from "../../response/refusal.js";
 import { eachField, type Fields } from "../../response/response-headers.js";
+import { type WatchedBody, watchBody } from "./response-body.js";
 import { isGone, watchEnd } from "./response-end.js";
 import { joinHead, readField, watchHead } from "./response-head.js";
 import { keepTickShape } from "./tick-shape.js";
@@ -150,35 +151,13 @@ export function finishWithResponse(handled: HandledRequest, response: ServerResp
     return;
   }
   watchHead(response);
-  const bytesOf = handled.needsBytes ? countBytes(response) : undefined;
-  watchEnd(response, () => handled.finish(toEnd(response, bytesOf?.())));
+  const body = handled.needsBytes || handled.needsBody ? watchBody(handled, response) : undefined;
+  watchEnd(response, () => handled.finish(toEnd(response, body)));
 }
 
 /** How a response ended. Without headers there was none: the client hung up before. */
-function toEnd(response: ServerResponse, bytes: number | undefined): RequestEnd {
+function toEnd(response: ServerResponse, body: WatchedBody | undefined): RequestEnd {
   if (!response.headersSent) return {};
-  return { status: response.statusCode, bytes, header: (name) => readField(response, name) };
-}
-
-/** Counts the bytes of the body that are handed to the response from now on. */
-function countBytes(response: ServerResponse): () => number {
-  let bytes = 0;
-  const { write, end } = response;
-  const count = (chunk: unknown, encoding: unknown) => {
-    if (typeof chunk === "string") bytes += Buffer.byteLength(chunk, toEncoding(encoding));
-    else if (chunk instanceof Uint8Array) bytes += chunk.byteLength;
-  };
-  response.write = ((chunk: unknown, ...rest: unknown[]) => {
-    count(chunk, rest[0]);
-    return write.apply(response, [chunk, ...rest] as Parameters<typeof write>);
-  }) as typeof write;
-  response.end = ((chunk: unknown, ...rest: unknown[]) => {
-    count(chunk, rest[0]);
-    return end.apply(response, [chunk, ...rest] as Parameters<typeof end>);
-  }) as typeof end;
-  return () => bytes;
-}
-
-function toEncoding(encoding: unknown): BufferEncoding {
-  return typeof encoding === "string" && Buffer.isEncoding(encoding) ? encoding : "utf8";
+  const header = (name: string) => readField(response, name);
+  return { status: response.statusCode, bytes: body?.bytes, header, body: body?.meter };
 }

@@ -20,19 +20,35 @@ export const PIECES_MAX = 64;
 /** A form of body that has fields. */
 export type BodyForm = "json" | "form";
 
-type Header = string | readonly string[] | undefined | null;
+/** The value of a header. */
+export type HeaderValue = string | readonly string[] | undefined | null;
 
 /** Which form a body has; undefined if none that is read: other types, compressed, not in UTF-8. */
-export function toBodyForm(contentType: Header, contentEncoding: Header): BodyForm | undefined {
+export function toBodyForm(
+  contentType: HeaderValue,
+  contentEncoding: HeaderValue,
+): BodyForm | undefined {
+  if (isEncoded(contentEncoding)) return undefined;
+  const type = toUtf8Type(contentType);
+  if (type === "application/x-www-form-urlencoded") return "form";
+  return type !== undefined && isJsonType(type) ? "json" : undefined;
+}
+
+/** Whether a body is compressed. */
+export function isEncoded(contentEncoding: HeaderValue): boolean {
+  return typeof contentEncoding === "string" && contentEncoding.trim().toLowerCase() !== "identity";
+}
+
+/** The media type of a body in UTF-8, in lower case and without parameters; undefined if it is in anything else. */
+export function toUtf8Type(contentType: HeaderValue): string | undefined {
   if (typeof contentType !== "string") return undefined;
-  if (typeof contentEncoding === "string" && contentEncoding.trim().toLowerCase() !== "identity") {
-    return undefined;
-  }
   const [type, ...parameters] = contentType.toLowerCase().match(PARTS) ?? [""];
-  if (!parameters.every(isUtf8)) return undefined;
-  const name = type.trim();
-  if (name === "application/x-www-form-urlencoded") return "form";
-  return name === "application/json" || /^[\w.-]+\/[\w.-]+\+json$/.test(name) ? "json" : undefined;
+  return parameters.every(isUtf8) ? type.trim() : undefined;
+}
+
+/** Whether a media type is JSON: `application/json`, or one that ends in `+json`. */
+export function isJsonType(type: string): boolean {
+  return type === "application/json" || /^[\w.-]+\/[\w.-]+\+json$/.test(type);
 }
 
 /** A part between semicolons; semicolons in quotes belong to a value. */

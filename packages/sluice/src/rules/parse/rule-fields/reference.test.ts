@@ -3,15 +3,9 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Fields } from "../../../base/shapes/shapes.js";
 import { fileFields } from "../file-fields.js";
+import { costForms, settleForms } from "./costs.js";
 import { limitByName } from "./limit.js";
-import {
-  costForms,
-  exemptFields,
-  matchFields,
-  ruleFields,
-  settleFields,
-  whenFields,
-} from "./rule-fields.js";
+import { exemptFields, matchFields, ruleFields, whenFields } from "./rule-fields.js";
 
 const page = readFileSync(
   join(import.meta.dirname, "../../../../../../docs/reference/rules.md"),
@@ -43,7 +37,7 @@ describe("docs/reference/rules.md", () => {
     ["A rule", [ruleFields.fields]],
     ["match", [matchFields.fields]],
     ["cost", costForms.map(({ fields }) => fields)],
-    ["settle", [settleFields.fields]],
+    ["settle", settleForms.map(({ fields }) => fields)],
     ["when", [whenFields.fields]],
     ["exempt", [exemptFields.fields]],
   ])("names every field of '%s' and no other", (section, forms) => {

@@ -1,7 +1,6 @@
 // The fields of a rule as a file writes them: the one description that reads them, that the JSON Schema
 // is made of, and that the reference page is checked against.
 
-import { UNITS_MAX } from "../../../algorithms/numbers.js";
 import {
   anyNumber,
   anyString,
@@ -9,7 +8,6 @@ import {
   choice,
   either,
   flag,
-  isRecord,
   listOf,
   mapOf,
   object,
@@ -21,7 +19,8 @@ import {
   withDefault,
 } from "../../../base/shapes/shapes.js";
 import { POLICIES, TIMEOUT_BOUNDS } from "../../../stores/resilient/resilient-options.js";
-import type { Cost, ResponseCondition, SettleBy } from "../../rule.js";
+import type { ResponseCondition } from "../../rule.js";
+import { cost, settle } from "./costs.js";
 import { dimension } from "./dimension.js";
 import { duration } from "./duration.js";
 import { limits } from "./limit.js";
@@ -89,67 +88,6 @@ export const exemptFields = object({
     "Keys as they are counted: `user:42`.",
   ),
 });
-
-const costUnits = wholeNumber({ min: 0, max: UNITS_MAX });
-const otherwise = withDefault(costUnits, 1, "What all others cost.");
-
-const costByMethod = object({
-  methods: required(mapOf(method, costUnits, { countMax: NAMES_MAX }), "Units by method."),
-  otherwise,
-});
-
-const costByHeader = object({
-  header: required(headerName, "The header that says it, as a whole number."),
-  min: withDefault(costUnits, 1, "The least that counts, whatever the header says."),
-  max: required(costUnits, "The most: a client must not choose its cost without bound."),
-  otherwise: withDefault(costUnits, 1, "Without a usable header."),
-});
-
-const costByFunction = object({
-  function: required(ownName, "The name of a function that the policy was given in `costs`."),
-});
-
-/** The forms of `cost` that are objects. */
-export const costForms = [costByMethod, costByHeader, costByFunction] as const;
-
-const cost: Shape<Cost> = either("a number or an object with methods, header or function", [
-  {
-    fits: isNumber,
-    shape: as(costUnits, (units): Cost => ({ kind: "constant", units })),
-  },
-  {
-    fits: (given) => isRecord(given) && "methods" in given,
-    shape: as(
-      costByMethod,
-      (given): Cost => ({ kind: "method", byMethod: given.methods, otherwise: given.otherwise }),
-    ),
-  },
-  {
-    fits: (given) => isRecord(given) && "header" in given,
-    shape: as(costByHeader, (given, spot): Cost | undefined => {
-      const { header, min, max } = given;
-      if (min > max) return spot.say(`min ${min} is above max ${max}`);
-      return { kind: "header", name: header, min, max, otherwise: given.otherwise };
-    }),
-  },
-  {
-    fits: (given) => isRecord(given) && "function" in given,
-    shape: as(costByFunction, (given): Cost => ({ kind: "function", name: given.function })),
-  },
-]);
-
-/** The form of `settle` that is an object. */
-export const settleFields = object({
-  header: required(headerName, "The header of the response that says the real cost."),
-});
-
-const settle: Shape<SettleBy> = either("code, bytes or an object with header", [
-  { fits: isText, shape: as(choice(["code", "bytes"]), (kind): SettleBy => ({ kind })) },
-  {
-    fits: isRecord,
-    shape: as(settleFields, ({ header }): SettleBy => ({ kind: "header", name: header })),
-  },
-]);
 
 const status: Shape<number> = either('a status from 100 to 599 or a class such as "4xx"', [
   { fits: isNumber, shape: wholeNumber({ min: 100, max: 599 }) },
