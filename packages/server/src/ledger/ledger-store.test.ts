@@ -2,6 +2,7 @@ import type { Clock } from "sluice";
 import { storeConformance } from "sluice/testing";
 import { afterAll, describe, it } from "vitest";
 import { testDatabases } from "../../test/control/databases.js";
+import { emptiedDatabase } from "../../test/ledger/emptied.js";
 import { LedgerStore } from "./ledger-store.js";
 
 const all = testDatabases();
@@ -19,8 +20,9 @@ const skip = {
 afterAll(() => Promise.all(all.map((databases) => databases.stop())));
 
 describe.each(all)("a ledger in $name", (databases) => {
+  const ready = emptiedDatabase(databases);
   const createStore = async (clock: Clock) =>
-    new LedgerStore(await databases.ready(), { actor: "node-1", clock, sweepMs: 0 });
+    new LedgerStore(await ready(), { actor: "node-1", clock, sweepMs: 0 });
   for (const { name, skipped, run } of storeConformance({
     createStore,
     limits: ["quota"],

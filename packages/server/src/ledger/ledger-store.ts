@@ -25,6 +25,7 @@ import type { AccountSpec } from "./accounts/account-spec.js";
 import type { EntryRow } from "./accounts/entry.js";
 import { catchUp, openAccount } from "./accounts/periods.js";
 import { GroupCommit, type GroupCommitStats } from "./commit/group-commit.js";
+import type { Operation } from "./commit/operation.js";
 import { ChargeOperation } from "./operations/charge.js";
 import { type ActName, ActOperation } from "./operations/operator.js";
 import { ExpireOperation, SettleOperation } from "./operations/settle.js";
@@ -84,6 +85,12 @@ export class LedgerStore implements Store {
     // A sweep that fails is made up for by the next one.
     const sweep = () => void this.sweep().catch(() => {});
     this.#stopSweeping = sweepMs === 0 ? () => {} : every(sweepMs, sweep);
+  }
+
+  /** Runs operations of the ledger in the transactions of this store. */
+  run<T>(operation: Operation<T>): Promise<T> {
+    this.#mustBeOpen();
+    return this.#commit.run(operation);
   }
 
   get stats(): GroupCommitStats {

@@ -74,7 +74,9 @@ function toStatus(account: Account, nowMs: number): CounterStatus {
 
 /** What an operator grants or adjusts. */
 export interface Correction {
-  readonly spec: AccountSpec;
+  readonly accountId: string;
+  /** What it takes to open the account. Absent: it is open. */
+  readonly spec?: AccountSpec | undefined;
   /** `grant`: units that can be used until they expire. `adjust`: more or less of what is left, below zero too. */
   readonly kind: "grant" | "adjust";
   /** Above 0 for a grant. */
@@ -99,23 +101,25 @@ export interface Corrected {
 /** The operation that makes a correction, once for each idempotency key. */
 export class CorrectOperation implements Operation<Corrected | "conflict"> {
   readonly specs: readonly AccountSpec[];
+  readonly ids: readonly string[];
   readonly #correction: Correction;
 
   constructor(correction: Correction) {
     this.#correction = correction;
-    this.specs = [correction.spec];
+    this.specs = correction.spec === undefined ? [] : [correction.spec];
+    this.ids = [correction.accountId];
   }
 
   lookups(): readonly EntryName[] {
-    const { spec, idempotencyKey } = this.#correction;
-    return [{ accountId: spec.id, idempotencyKey }];
+    const { accountId, idempotencyKey } = this.#correction;
+    return [{ accountId, idempotencyKey }];
   }
 
   /** `conflict` if the key was used for something else. */
   apply(accounts: LockedAccounts): Corrected | "conflict" {
-    const { spec, kind, amount, idempotencyKey } = this.#correction;
-    const account = accounts.account(spec.id);
-    const before = accounts.find({ accountId: spec.id, idempotencyKey });
+    const { accountId, kind, amount, idempotencyKey } = this.#correction;
+    const account = accounts.account(accountId);
+    const before = accounts.find({ accountId, idempotencyKey });
     if (before === undefined) this.#make(account, accounts);
     else if (before.kind !== kind || before.amount !== amount) return "conflict";
     return {
