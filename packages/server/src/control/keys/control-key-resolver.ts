@@ -9,7 +9,7 @@ import { isSameHash, readSecret } from "../credentials/secret-format.js";
 import type { EntityBody, EntityKind } from "../entities/entities.js";
 import { tenantProfileOf } from "../state/policy-inputs.js";
 import type { ControlState } from "../state/state.js";
-import { idIn, type KeyBody, type KeyTable, NO_ROW, NO_SCOPES } from "./key-table.js";
+import { idIn, type KeyBody, type KeyTable, NO_SCOPES, NO_SLOT } from "./key-table.js";
 import { KeyUses, type StoreUses, UsesFlush } from "./key-uses.js";
 
 /** Finds an API key that this node does not know; undefined if there is none. It may reject. */
@@ -78,9 +78,8 @@ export class ControlKeyResolver implements KeyResolver {
 
   /** What a key stands for. Suspended tenants are resolved too: that they are refused is a matter of blocks. */
   resolve(sent: string): KeyAnswer | Promise<KeyAnswer> {
-    const row = this.#table.findSent(sent);
-    if (row !== NO_ROW) return this.#resolveKnown(row, sent);
-    return readSecret("apiKey", sent) === undefined ? undefined : this.#others.resolve(sent);
+    const slot = this.#table.findVerified(sent);
+    return slot === NO_SLOT ? this.#resolveUnverified(sent) : this.#resolveVerified(slot, sent);
   }
 
   /** To be called after the state has changed. */
@@ -101,29 +100,38 @@ export class ControlKeyResolver implements KeyResolver {
     this.#stop();
   }
 
-  #resolveKnown(row: number, sent: string): ResolvedKey | undefined {
+  #resolveVerified(slot: number, sent: string): ResolvedKey | undefined {
     const table = this.#table;
-    if (!(table.isVerified(row, sent) ?? this.#verify(row, sent))) return undefined;
-    const expiryMs = table.expiryOf(row);
+    const expiryMs = table.expiryOf(slot);
     if (expiryMs !== Number.POSITIVE_INFINITY && this.#now() >= expiryMs) return undefined;
-    this.#uses.note(row);
-    const number = table.tenantNumberOf(row);
-    const facts = this.#tenants[number] ?? this.#toTenant(number, table.tenantOf(row));
-    return toResolved(table.countedAsOf(row) ?? idIn(sent), facts, this.#scopesOf(row));
+    this.#uses.note(slot);
+    const number = table.tenantNumberOf(slot);
+    const facts = this.#tenants[number] ?? this.#toTenant(number, table.tenantOf(slot));
+    return toResolved(table.countedAsOf(slot) ?? idIn(sent), facts, this.#scopesOf(slot));
   }
 
-  #scopesOf(row: number): readonly string[] {
-    const number = this.#table.scopesNumberOf(row);
-    const scopes = this.#scopes[number] ?? this.#table.scopesOf(row);
+  /** A key that is sent for the first time, or that is unknown or wrong. */
+  #resolveUnverified(sent: string): KeyAnswer | Promise<KeyAnswer> {
+    const slot = this.#table.findSent(sent);
+    if (slot !== NO_SLOT) {
+      return this.#verify(slot, sent) ? this.#resolveVerified(slot, sent) : undefined;
+    }
+    return readSecret("apiKey", sent) === undefined ? undefined : this.#others.resolve(sent);
+  }
+
+  #scopesOf(slot: number): readonly string[] {
+    const number = this.#table.scopesNumberOf(slot);
+    const scopes = this.#scopes[number] ?? this.#table.scopesOf(slot);
     this.#scopes[number] = scopes;
     return scopes;
   }
 
-  /** Once for each key; from then on its fingerprint is compared. */
-  #verify(row: number, sent: string): boolean {
+  /** Once for each key; from then on its fingerprint is compared, and every other key of that id is wrong. */
+  #verify(slot: number, sent: string): boolean {
+    if (this.#table.isVerified(slot)) return false;
     const read = readSecret("apiKey", sent);
-    if (read === undefined || !isSameHash(this.#table.hashOf(row), read.hash)) return false;
-    this.#table.setVerified(row, sent);
+    if (read === undefined || !isSameHash(this.#table.hashOf(slot), read.hash)) return false;
+    this.#table.setVerified(slot, sent);
     return true;
   }
 
@@ -144,8 +152,8 @@ export class ControlKeyResolver implements KeyResolver {
     if (body === undefined || !isSameHash(String(body.hash), read.hash)) return undefined;
     const { expiresAtMs, countedAs, tenant, scopes } = body;
     if (expiresAtMs !== undefined && this.#now() >= expiresAtMs) return undefined;
-    const row = this.#table.findSent(sent);
-    if (row !== NO_ROW) this.#uses.note(row);
+    const slot = this.#table.findSent(sent);
+    if (slot !== NO_SLOT) this.#uses.note(slot);
     return toResolved(countedAs ?? read.id, this.#factsOf(tenant), scopes);
   }
 }

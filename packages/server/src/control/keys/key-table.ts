@@ -1,6 +1,6 @@
-// The API keys that a node knows, in typed arrays: about a hundred bytes for each (bench control/key-bytes). Keys are
-// rows, found by their id in a table of slots with linear probing. What only people read of a key, such as its name,
-// stays in the database.
+// The API keys that a node knows, in typed arrays: some 110 to 140 bytes for each (bench control/key-bytes). Keys are
+// found by their id in a table of slots with linear probing. What only people read of a key, such as its name, stays in
+// the database.
 
 import type { FillRandom } from "../credentials/secret-format.js";
 import type { EntityBody } from "../entities/entities.js";
@@ -9,13 +9,17 @@ import {
   COUNTED_AS,
   EXPIRES,
   HASH_BYTES,
+  hashOfRow,
   hashOfWords,
-  ID,
   ID_LENGTH,
+  ID_WORDS,
+  idOfRow,
+  isIdOf,
   LAST_USE,
   moveRow,
   PRINT_HIGH,
   PRINT_LOW,
+  ROW,
   SCOPES,
   TENANT,
   toColumns,
@@ -30,8 +34,10 @@ const ID_FROM = 4;
 export const SENT_LENGTH = 56;
 const ROWS_MIN = 64;
 const GROWTH = 1.25;
-/** Slots are at least so many times the rows. */
-const SLOTS_PER_ROW = 1.4;
+/** So that a key is found in one of the first two slots on average, which mostly share a line of the cache. */
+const SLOTS_PER_ROW = 1.6;
+/** The number of hashes: 32 bits. */
+const HASHES = 2 ** 32;
 const ID_SHAPE = /^[0-9A-Za-z]{12}$/;
 const HASH_SHAPE = /^[0-9a-f]{64}$/;
 
@@ -40,8 +46,8 @@ export function idIn(sent: string): string {
   return sent.slice(ID_FROM, ID_FROM + ID_LENGTH);
 }
 
-/** A row that is not there. */
-export const NO_ROW = -1;
+/** A slot that is not there. */
+export const NO_SLOT = -1;
 
 /** What nodes know of a key. */
 export interface KeyBody extends EntityBody {
@@ -57,12 +63,13 @@ export interface KeyBody extends EntityBody {
 /** Of a key that has none. */
 export const NO_SCOPES: readonly string[] = [];
 
-/** Keys by id. Rows are valid until the next change. */
+/** Keys by id. The slot of a key is valid until the next change. */
 export class KeyTable {
   #size = 0;
   #columns = toColumns(0);
-  /** Rows plus one; 0 is empty. */
-  #slots = new Uint32Array(1);
+  #slots = 1;
+  /** `WIDTH` words for each slot. */
+  #hot = new Uint32Array(WIDTH);
   #strings = new Interned();
   readonly #fingerprint: KeyFingerprint;
 
@@ -78,7 +85,7 @@ export class KeyTable {
 
   /** What its arrays take; names of tenants and lists of scopes come on top, each once. */
   get bytes(): number {
-    let bytes = this.#slots.byteLength;
+    let bytes = this.#hot.byteLength;
     for (const { byteLength } of Object.values(this.#columns)) bytes += byteLength;
     return bytes;
   }
@@ -87,7 +94,8 @@ export class KeyTable {
   clear(): void {
     this.#size = 0;
     this.#columns = toColumns(0);
-    this.#slots = new Uint32Array(1);
+    this.#slots = 1;
+    this.#hot = new Uint32Array(WIDTH);
     this.#strings = new Interned();
   }
 
@@ -100,20 +108,22 @@ export class KeyTable {
   set(id: string, sequence: number, body: EntityBody): boolean {
     const { tenant, hash, scopes, expiresAtMs, countedAs } = body as Partial<KeyBody>;
     if (!ID_SHAPE.test(id) || typeof hash !== "string" || !HASH_SHAPE.test(hash)) return false;
-    let row = this.find(id);
-    if (row === NO_ROW) row = this.#addRow(id);
-    else this.#release(row);
-    const { hot, hashes, expiries, sequences } = this.#columns;
-    const at = row * WIDTH;
+    let slot = this.find(id);
+    if (slot === NO_SLOT) slot = this.#add(id);
+    else this.#release(slot);
+    const { hashes, expiries, sequences } = this.#columns;
+    const hot = this.#hot;
+    const row = this.#rowOf(slot);
+    const at = slot * WIDTH;
     const list = Array.isArray(scopes) && scopes.length > 0 ? scopes : undefined;
     const expires = typeof expiresAtMs === "number";
-    hashes.set(Buffer.from(hash, "hex"), row * HASH_BYTES);
+    hot[at + PRINT_LOW] = 0;
+    hot[at + PRINT_HIGH] = 0;
     hot[at + TENANT] = this.#strings.add(String(tenant ?? ""));
     hot[at + SCOPES] = list === undefined ? 0 : this.#strings.add(JSON.stringify(list));
     hot[at + COUNTED_AS] = countedAs === undefined ? 0 : this.#strings.add(String(countedAs));
     hot[at + EXPIRES] = expires ? 1 : 0;
-    hot[at + PRINT_LOW] = 0;
-    hot[at + PRINT_HIGH] = 0;
+    hashes.set(Buffer.from(hash, "hex"), row * HASH_BYTES);
     expiries[row] = expires ? expiresAtMs : Number.POSITIVE_INFINITY;
     sequences[row] = sequence;
     return true;
@@ -121,199 +131,218 @@ export class KeyTable {
 
   /** Removes a key. Returns whether it was there. */
   delete(id: string): boolean {
-    const row = this.find(id);
-    if (row === NO_ROW) return false;
-    this.#release(row);
-    this.#freeSlot(this.#slotOf(row));
+    const slot = this.find(id);
+    if (slot === NO_SLOT) return false;
+    this.#release(slot);
+    const row = this.#rowOf(slot);
+    this.#empty(slot);
     const last = --this.#size;
     if (row !== last) {
-      this.#slots[this.#slotOf(last)] = row + 1;
+      this.#hot[this.slotOf(last) * WIDTH + ROW] = row + 1;
       moveRow(this.#columns, last, row);
     }
     return true;
   }
 
-  /** The row of an id. */
+  /** The slot of an id. */
   find(id: string): number {
-    return id.length === ID_LENGTH ? this.#find(id, 0) : NO_ROW;
+    return id.length === ID_LENGTH ? this.#find(id, 0) : NO_SLOT;
   }
 
-  /** The row of the id in a key as it was sent. Says nothing about its secret. */
+  /** The slot of the id in a key as it was sent. Says nothing about its secret. */
   findSent(sent: string): number {
-    return sent.length === SENT_LENGTH ? this.#find(sent, ID_FROM) : NO_ROW;
+    return sent.length === SENT_LENGTH ? this.#find(sent, ID_FROM) : NO_SLOT;
   }
 
-  /**
-   * Whether the key that was sent is one that was verified before: true or false if that is known, undefined if the key
-   * of this row was not verified yet.
-   */
-  isVerified(row: number, sent: string): boolean | undefined {
-    const { hot } = this.#columns;
-    const high = hot[row * WIDTH + PRINT_HIGH] as number;
-    if (high === 0) return undefined;
+  /** The slot of the key that was sent, if that key was verified before. */
+  findVerified(sent: string): number {
+    if (sent.length !== SENT_LENGTH) return NO_SLOT;
+    const hot = this.#hot;
+    let slot = this.#homeOf(
+      hashOfWords(wordAt(sent, ID_FROM), wordAt(sent, ID_FROM + 4), wordAt(sent, ID_FROM + 8)),
+    );
+    // Read before the fingerprint is made, so that the processor can wait for both at the same time.
+    let row = hot[slot * WIDTH + ROW];
     const fingerprint = this.#fingerprint;
-    if (!fingerprint.read(sent) || high !== fingerprint.high) return false;
-    return hot[row * WIDTH + PRINT_LOW] === fingerprint.low;
+    if (!fingerprint.read(sent)) return NO_SLOT;
+    const { low, high } = fingerprint;
+    while (row !== 0) {
+      const at = slot * WIDTH;
+      if (hot[at + PRINT_LOW] === low && hot[at + PRINT_HIGH] === high) return slot;
+      slot = this.#after(slot);
+      row = hot[slot * WIDTH + ROW];
+    }
+    return NO_SLOT;
   }
 
-  /** Remembers the key that was sent, whose SHA-256 is that of the row. */
-  setVerified(row: number, sent: string): void {
+  /** Whether the key of a slot was verified. */
+  isVerified(slot: number): boolean {
+    return this.#word(slot, PRINT_HIGH) !== 0;
+  }
+
+  /** Remembers the key that was sent, whose SHA-256 is that of the slot. */
+  setVerified(slot: number, sent: string): void {
     const fingerprint = this.#fingerprint;
     if (!fingerprint.read(sent)) return;
-    this.#columns.hot[row * WIDTH + PRINT_LOW] = fingerprint.low;
-    this.#columns.hot[row * WIDTH + PRINT_HIGH] = fingerprint.high;
+    this.#hot[slot * WIDTH + PRINT_LOW] = fingerprint.low;
+    this.#hot[slot * WIDTH + PRINT_HIGH] = fingerprint.high;
   }
 
-  /** The SHA-256 of a row's key, in hexadecimal. */
-  hashOf(row: number): string {
-    const from = row * HASH_BYTES;
+  /** The SHA-256 of a slot's key, in hexadecimal. */
+  hashOf(slot: number): string {
+    const from = this.#rowOf(slot) * HASH_BYTES;
     return Buffer.from(this.#columns.hashes.buffer, from, HASH_BYTES).toString("hex");
   }
 
   /** A number that stands for the tenant, the same for all of its keys. */
-  tenantNumberOf(row: number): number {
-    return this.#word(row, TENANT);
+  tenantNumberOf(slot: number): number {
+    return this.#word(slot, TENANT);
   }
 
-  tenantOf(row: number): string {
-    return this.#strings.at(this.#word(row, TENANT));
+  tenantOf(slot: number): string {
+    return this.#strings.at(this.#word(slot, TENANT));
   }
 
   /** A number that stands for the scopes, the same for all keys that have them; 0 if there are none. */
-  scopesNumberOf(row: number): number {
-    return this.#word(row, SCOPES);
+  scopesNumberOf(slot: number): number {
+    return this.#word(slot, SCOPES);
   }
 
-  scopesOf(row: number): readonly string[] {
-    const number = this.#word(row, SCOPES);
+  scopesOf(slot: number): readonly string[] {
+    const number = this.#word(slot, SCOPES);
     return number === 0 ? NO_SCOPES : JSON.parse(this.#strings.at(number));
   }
 
   /** The id that a key is counted by, if it is not its own. */
-  countedAsOf(row: number): string | undefined {
-    const number = this.#word(row, COUNTED_AS);
+  countedAsOf(slot: number): string | undefined {
+    const number = this.#word(slot, COUNTED_AS);
     return number === 0 ? undefined : this.#strings.at(number);
   }
 
   /** When a key ends, by the wall clock; Infinity if it does not. */
-  expiryOf(row: number): number {
-    if (this.#word(row, EXPIRES) === 0) return Number.POSITIVE_INFINITY;
-    return this.#columns.expiries[row] as number;
+  expiryOf(slot: number): number {
+    if (this.#word(slot, EXPIRES) === 0) return Number.POSITIVE_INFINITY;
+    return this.#columns.expiries[this.#rowOf(slot)] as number;
   }
 
   /** The change that wrote a key last. */
-  sequenceOf(row: number): number {
-    return this.#columns.sequences[row] as number;
+  sequenceOf(slot: number): number {
+    return this.#columns.sequences[this.#rowOf(slot)] as number;
   }
 
   /** The hour in which a key was noted as used; 0 if it was not. */
-  lastUseOf(row: number): number {
-    return this.#word(row, LAST_USE);
+  lastUseOf(slot: number): number {
+    return this.#word(slot, LAST_USE);
   }
 
-  setLastUse(row: number, hour: number): void {
-    this.#columns.hot[row * WIDTH + LAST_USE] = hour;
+  setLastUse(slot: number, hour: number): void {
+    this.#hot[slot * WIDTH + LAST_USE] = hour;
   }
 
-  idOf(row: number): string {
-    const [a, b, c] = this.#idOf(row);
-    return String.fromCharCode(...charsOf(a), ...charsOf(b), ...charsOf(c));
+  idOf(slot: number): string {
+    return idOfRow(this.#columns, this.#rowOf(slot));
+  }
+
+  /** The slot of a row. Rows are numbered from 0 to `size`. */
+  slotOf(row: number): number {
+    let slot = this.#homeOf(hashOfRow(this.#columns, row));
+    while (this.#rowOf(slot) !== row) slot = this.#after(slot);
+    return slot;
   }
 
   /** What nodes know of a key. */
-  bodyOf(row: number): KeyBody {
-    const expiresAtMs = this.expiryOf(row);
-    const countedAs = this.countedAsOf(row);
+  bodyOf(slot: number): KeyBody {
+    const expiresAtMs = this.expiryOf(slot);
+    const countedAs = this.countedAsOf(slot);
     return {
-      tenant: this.tenantOf(row),
-      scopes: this.scopesOf(row),
-      hash: this.hashOf(row),
+      tenant: this.tenantOf(slot),
+      scopes: this.scopesOf(slot),
+      hash: this.hashOf(slot),
       ...(expiresAtMs === Number.POSITIVE_INFINITY ? {} : { expiresAtMs }),
       ...(countedAs === undefined ? {} : { countedAs }),
     };
   }
 
   #find(text: string, from: number): number {
-    const slots = this.#slots;
-    const { hot } = this.#columns;
-    const mask = slots.length - 1;
     const a = wordAt(text, from);
     const b = wordAt(text, from + 4);
     const c = wordAt(text, from + 8);
-    for (let at = hashOfWords(a, b, c) & mask; ; at = (at + 1) & mask) {
-      const row = (slots[at] as number) - 1;
-      if (row < 0) return NO_ROW;
-      const id = row * WIDTH + ID;
-      if (hot[id] === a && hot[id + 1] === b && hot[id + 2] === c) return row;
+    for (let slot = this.#homeOf(hashOfWords(a, b, c)); ; slot = this.#after(slot)) {
+      const row = this.#rowOf(slot);
+      if (row < 0) return NO_SLOT;
+      if (isIdOf(this.#columns, row, a, b, c)) return slot;
     }
   }
 
-  #addRow(id: string): number {
+  #add(id: string): number {
     const row = this.#size;
     const { length } = this.#columns.sequences;
     if (row === length) this.#resize(Math.max(ROWS_MIN, Math.ceil(length * GROWTH)));
     this.#size = row + 1;
-    const at = row * WIDTH;
-    const { hot } = this.#columns;
-    for (let i = 0; i < ID_LENGTH / 4; i++) hot[at + ID + i] = wordAt(id, i * 4);
-    hot[at + LAST_USE] = 0;
-    this.#takeSlot(this.#hashOfRow(row), row);
-    return row;
+    const { ids } = this.#columns;
+    for (let i = 0; i < ID_WORDS; i++) ids[row * ID_WORDS + i] = wordAt(id, i * 4);
+    const slot = this.#freeSlotOf(row);
+    this.#hot[slot * WIDTH + ROW] = row + 1;
+    this.#hot[slot * WIDTH + LAST_USE] = 0;
+    return slot;
   }
 
-  #release(row: number): void {
-    for (const word of [TENANT, SCOPES, COUNTED_AS]) this.#strings.release(this.#word(row, word));
+  #release(slot: number): void {
+    for (const word of [TENANT, SCOPES, COUNTED_AS]) this.#strings.release(this.#word(slot, word));
   }
 
-  #word(row: number, word: number): number {
-    return this.#columns.hot[row * WIDTH + word] as number;
+  #word(slot: number, word: number): number {
+    return this.#hot[slot * WIDTH + word] as number;
   }
 
-  #idOf(row: number): readonly [number, number, number] {
-    return [this.#word(row, ID), this.#word(row, ID + 1), this.#word(row, ID + 2)];
+  /** -1 if the slot is empty. */
+  #rowOf(slot: number): number {
+    return this.#word(slot, ROW) - 1;
   }
 
   #resize(rows: number): void {
+    const before = this.#hot;
     this.#columns = toColumns(rows, this.#columns);
-    const slots = 2 ** Math.ceil(Math.log2(rows * SLOTS_PER_ROW));
-    if (slots <= this.#slots.length) return;
-    this.#slots = new Uint32Array(slots);
-    for (let row = 0; row < this.#size; row++) this.#takeSlot(this.#hashOfRow(row), row);
-  }
-
-  #takeSlot(hash: number, row: number): void {
-    const mask = this.#slots.length - 1;
-    let at = hash & mask;
-    while (this.#slots[at] !== 0) at = (at + 1) & mask;
-    this.#slots[at] = row + 1;
-  }
-
-  #slotOf(row: number): number {
-    const mask = this.#slots.length - 1;
-    let at = this.#hashOfRow(row) & mask;
-    while (this.#slots[at] !== row + 1) at = (at + 1) & mask;
-    return at;
-  }
-
-  /** Empties a slot. Those behind it move up, so that no search ends before its row. */
-  #freeSlot(empty: number): void {
-    const slots = this.#slots;
-    const mask = slots.length - 1;
-    let hole = empty;
-    for (let at = (hole + 1) & mask; slots[at] !== 0; at = (at + 1) & mask) {
-      const home = this.#hashOfRow((slots[at] as number) - 1) & mask;
-      if (((at - home) & mask) < ((at - hole) & mask)) continue;
-      slots[hole] = slots[at] as number;
-      hole = at;
+    this.#slots = Math.ceil(rows * SLOTS_PER_ROW);
+    this.#hot = new Uint32Array(this.#slots * WIDTH);
+    for (let at = 0; at < before.length; at += WIDTH) {
+      const row = (before[at + ROW] as number) - 1;
+      if (row < 0) continue;
+      this.#hot.set(before.subarray(at, at + WIDTH), this.#freeSlotOf(row) * WIDTH);
     }
-    slots[hole] = 0;
   }
 
-  #hashOfRow(row: number): number {
-    return hashOfWords(...this.#idOf(row));
+  /** Where the search for a hash starts. */
+  #homeOf(hash: number): number {
+    return Math.floor((hash / HASHES) * this.#slots);
   }
-}
 
-function charsOf(word: number): readonly number[] {
-  return [word & 0xff, (word >>> 8) & 0xff, (word >>> 16) & 0xff, word >>> 24];
+  #after(slot: number): number {
+    return slot + 1 === this.#slots ? 0 : slot + 1;
+  }
+
+  /** The first empty slot for a row. There always is one. */
+  #freeSlotOf(row: number): number {
+    let slot = this.#homeOf(hashOfRow(this.#columns, row));
+    while (this.#word(slot, ROW) !== 0) slot = this.#after(slot);
+    return slot;
+  }
+
+  /** Empties a slot. Those behind it move up, so that no search ends before its key. */
+  #empty(slot: number): void {
+    const hot = this.#hot;
+    let hole = slot;
+    for (let next = this.#after(slot); this.#word(next, ROW) !== 0; next = this.#after(next)) {
+      const home = this.#homeOf(hashOfRow(this.#columns, this.#rowOf(next)));
+      if (this.#stepsTo(next, home) < this.#stepsTo(next, hole)) continue;
+      hot.copyWithin(hole * WIDTH, next * WIDTH, (next + 1) * WIDTH);
+      hole = next;
+    }
+    hot.fill(0, hole * WIDTH, (hole + 1) * WIDTH);
+  }
+
+  /** How many slots lie between. */
+  #stepsTo(slot: number, from: number): number {
+    return slot >= from ? slot - from : slot - from + this.#slots;
+  }
 }

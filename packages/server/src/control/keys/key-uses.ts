@@ -42,12 +42,12 @@ export class KeyUses {
     this.#hour = hourOf(this.#now());
   }
 
-  /** Notes that the key of a row is used. */
-  note(row: number): void {
+  /** Notes that the key of a slot is used. */
+  note(slot: number): void {
     const hour = this.#hour;
-    if (this.#table.lastUseOf(row) === hour || this.#uses.size >= USES_MAX) return;
-    this.#table.setLastUse(row, hour);
-    this.#uses.set(this.#table.idOf(row), hour);
+    if (this.#table.lastUseOf(slot) === hour || this.#uses.size >= USES_MAX) return;
+    this.#table.setLastUse(slot, hour);
+    this.#uses.set(this.#table.idOf(slot), hour);
   }
 
   /** Takes some of what was noted away, {@link STORED_MAX} keys at most. */

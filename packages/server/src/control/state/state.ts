@@ -11,7 +11,7 @@ import {
   type EntityKind,
   isEntityKind,
 } from "../entities/entities.js";
-import { KeyTable, NO_ROW } from "../keys/key-table.js";
+import { KeyTable, NO_SLOT } from "../keys/key-table.js";
 
 /** An entity as nodes get it. */
 export interface NodeEntity {
@@ -73,8 +73,8 @@ export class ControlState {
   /** What an entity says; undefined if it is not there. */
   find(kind: EntityKind, id: string): EntityBody | undefined {
     if (kind !== "api-key") return this.#of(kind).get(id)?.body;
-    const row = this.keys.find(id);
-    return row === NO_ROW ? undefined : this.keys.bodyOf(row);
+    const slot = this.keys.find(id);
+    return slot === NO_SLOT ? undefined : this.keys.bodyOf(slot);
   }
 
   /** All entities of a kind. Nothing may change until the last of them was read. */
@@ -146,16 +146,17 @@ export class ControlState {
   }
 
   #applyKey(id: string, sequence: number, after: EntityBody | undefined): boolean {
-    const row = this.keys.find(id);
-    if (row !== NO_ROW && this.keys.sequenceOf(row) >= sequence) return false;
+    const slot = this.keys.find(id);
+    if (slot !== NO_SLOT && this.keys.sequenceOf(slot) >= sequence) return false;
     return after === undefined ? this.keys.delete(id) : this.keys.set(id, sequence, after);
   }
 
   *#allKeys(): IterableIterator<NodeEntity> {
     const { keys } = this;
     for (let row = 0; row < keys.size; row++) {
-      const [id, sequence] = [keys.idOf(row), keys.sequenceOf(row)];
-      yield { kind: "api-key", id, sequence, body: keys.bodyOf(row) };
+      const slot = keys.slotOf(row);
+      const [id, sequence] = [keys.idOf(slot), keys.sequenceOf(slot)];
+      yield { kind: "api-key", id, sequence, body: keys.bodyOf(slot) };
     }
   }
 
