@@ -299,6 +299,7 @@ describe("explain and limits", () => {
         tiers: {},
         onExceed: "reject",
         consistency: "strict",
+        isDurable: false,
       },
     ]);
     test.core.blindPolicy?.replace({ version: 1, rules: [] });

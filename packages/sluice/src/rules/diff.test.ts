@@ -33,6 +33,27 @@ describe("diffRules", () => {
     });
   });
 
+  it("says what becomes of the counters of durable rules", () => {
+    const quota = (limit: number) => ({ quota: { limit, period: "month" } });
+    const rule = { key: "tenant", limit: quota(10), durable: true };
+    expect(fates(rule, { ...rule, durable: { carryOver: 5 } })).toEqual([]);
+    expect(
+      diff({ id: "a", ...rule }, { id: "a", ...rule, durable: { header: true } }),
+    ).toMatchObject({
+      changed: [{ id: "a", fields: ["durable"], counters: "kept" }],
+    });
+    expect(fates(rule, { ...rule, durable: false })).toEqual([
+      ["limit", "empty", "counted in another place"],
+    ]);
+    expect(fates(rule, { ...rule, tiers: { pro: quota(20) } })).toEqual([
+      ["tiers.pro", "carried", "other numbers"],
+    ]);
+    const byUser = { ...rule, key: "user" };
+    expect(fates(byUser, { ...byUser, tiers: { pro: quota(20) } })).toEqual([
+      ["tiers.pro", "empty", "counted apart now, or no more"],
+    ]);
+  });
+
   it("names rules that come, go and change, and the fields that changed", () => {
     const found = diff(
       [

@@ -5,6 +5,7 @@
 import type { Limit } from "../limits/limits.js";
 import { toMeaning } from "./parse/version.js";
 import {
+  countsTiersTogether,
   EXCEPTION_SUBJECTS,
   type ExceptionSubject,
   isInKey,
@@ -136,7 +137,7 @@ function toAudiences(before: Rule, after: Rule): readonly Audience[] {
     { where: "limit", isApart: () => false, limitsOf: ({ limits }) => limits },
     ...[...tiers].map((tier) => ({
       where: `tiers.${tier}`,
-      isApart: (rule: Rule) => rule.tiers.has(tier),
+      isApart: (rule: Rule) => rule.tiers.has(tier) && !countsTiersTogether(rule),
       limitsOf: (rule: Rule) => rule.tiers.get(tier) ?? rule.limits,
     })),
     ...[...keys].map((key) => ({
@@ -165,9 +166,10 @@ function toExceptedAudiences(by: ExceptionSubject, before: Rule, after: Rule): r
 function whyAllEmpty(before: Rule, after: Rule, isOtherPrefix: boolean): string | undefined {
   if (toMeaning(before.key) !== toMeaning(after.key)) return "another key";
   if (before.shards !== after.shards) return "another number of shards";
-  if ((before.consistency === "local") !== (after.consistency === "local")) {
-    return "counted in another place";
-  }
+  const isElsewhere =
+    (before.consistency === "local") !== (after.consistency === "local") ||
+    (before.durable === undefined) !== (after.durable === undefined);
+  if (isElsewhere) return "counted in another place";
   const isByAddress = after.onMissing === "ip" || after.key.some(({ kind }) => kind === "ip");
   return isOtherPrefix && isByAddress ? "another IPv6 prefix, for callers over IPv6" : undefined;
 }

@@ -2,7 +2,7 @@
 // `parse.ts` makes them and nothing else does.
 
 import type { Limit } from "../limits/limits.js";
-import type { FailurePolicy } from "../stores/store.js";
+import type { DurableOptions, FailurePolicy } from "../stores/store.js";
 import type { CidrList } from "./identity-keys/cidr.js";
 
 /** Where a rule is decided; see shared stores and leases. */
@@ -98,6 +98,12 @@ export interface Exempt {
   readonly keys: ReadonlySet<string>;
 }
 
+/** What a rule says whose quotas are kept in a ledger. */
+export interface Durable extends DurableOptions {
+  /** Whether responses say that a share of `alertShares` is used. */
+  readonly hasHeader: boolean;
+}
+
 /** Whom an exception is for, in the order in which they are looked for: the first that is found holds. */
 export const EXCEPTION_SUBJECTS = ["apiKey", "user", "tenant", "plan"] as const;
 
@@ -130,6 +136,14 @@ export function isInKey(by: ExceptionSubject, { key }: Pick<Rule, "key">): boole
   return key.some((dimension) => dimension.kind === kind);
 }
 
+/**
+ * Whether callers of all tiers share a rule's counters, so that a change of tier keeps what was used: for durable rules
+ * by tenant, since a tenant has one tier at a time.
+ */
+export function countsTiersTogether({ durable, key }: Pick<Rule, "durable" | "key">): boolean {
+  return durable !== undefined && key.some(({ kind }) => kind === "tenant");
+}
+
 /** One rule. */
 export interface Rule {
   /** Letters, digits, `_`, `-` and `.`: it names counters, headers and metrics. */
@@ -158,6 +172,8 @@ export interface Rule {
   /** The share of keys that the rule is about, 0 to 100. */
   readonly rolloutPercent: number;
   readonly consistency: Consistency;
+  /** Absent if the rule is not durable. */
+  readonly durable?: Durable;
   readonly onStoreFailure: FailurePolicy | undefined;
   readonly timeoutMs: number | undefined;
   /** Rules with a higher priority come first, and win where two refuse alike. */

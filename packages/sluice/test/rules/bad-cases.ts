@@ -36,9 +36,11 @@ const LIMITS =
 const DURATION = (max: number) =>
   `a whole number of milliseconds from 1 to ${max} or a string such as 500ms, 10s, 5m, 1h or 7d`;
 const RULE_FIELDS =
-  "id, enabled, match, key, onMissing, limit, tiers, overrides, cost, settle, when, onExceed, delayMsMax, rollout, consistency, onStoreFailure, timeoutMs, priority, expose, shards, exempt, windowJitter";
+  "id, enabled, match, key, onMissing, limit, tiers, overrides, cost, settle, when, onExceed, delayMsMax, rollout, consistency, durable, onStoreFailure, timeoutMs, priority, expose, shards, exempt, windowJitter";
 
 const bucket = "limit: { tokenBucket: { capacity: 10, refillPerSecond: 1 } }";
+
+const monthly = "limit: { quota: { limit: 1000, period: month } }";
 
 /** All cases. */
 export const badRules: readonly BadRules[] = [
@@ -473,6 +475,54 @@ export const badRules: readonly BadRules[] = [
     "more than all",
     rule("limit: 1/second\nrollout: 101"),
     'rule "login": rollout must be a number from 0 to 100, got 101 (sluice.yaml:5)',
+  ),
+  together(
+    "a durable rule that is not about quotas",
+    rule(
+      "limit: 1000/day\ntiers: { pro: 2000/day }\noverrides: { ip:1.2.3.4: 9/day }\ndurable: true",
+    ),
+    'rule "login": limit is a slidingWindowCounter; a durable rule has quotas only, such as { quota: { limit: 1000, period: month } } (sluice.yaml:4)',
+    'rule "login": tiers.pro is a slidingWindowCounter; a durable rule has quotas only, such as { quota: { limit: 2000, period: month } } (sluice.yaml:5)',
+    'rule "login": overrides["ip:1.2.3.4"] is a slidingWindowLog; a durable rule has quotas only, such as { quota: { limit: 9, period: month } } (sluice.yaml:6)',
+  ),
+  together(
+    "a durable rule that is eventual",
+    rule(`${monthly}\ndurable: true\nconsistency: eventual`),
+    'rule "login": consistency is eventual, which a durable rule can\'t be: a ledger is never behind; use strict or leased (sluice.yaml:6)',
+  ),
+  together(
+    "a durable rule that is local and split",
+    rule(`${monthly}\nkey: tenant\ndurable: true\nconsistency: local\nshards: 2`),
+    'rule "login": consistency is local, which a durable rule can\'t be: a ledger is never behind; use strict or leased (sluice.yaml:7)',
+    'rule "login": shards can\'t split a durable rule: a ledger has one account (sluice.yaml:8)',
+  ),
+  together(
+    "a durable rule that delays",
+    rule(`${monthly}\ndurable: true\nonExceed: delay\ndelayMsMax: 1s`),
+    'rule "login": limit is a quota, which has no next slot to wait for; onExceed: delay needs a tokenBucket (sluice.yaml:4)',
+  ),
+  together(
+    "a header without a percentage",
+    rule(`${monthly}\ndurable: { alertAt: [], header: true }`),
+    'rule "login": durable.header has nothing to show without a percentage in alertAt (sluice.yaml:5)',
+  ),
+  structural(
+    "durable options that are unknown or out of bounds",
+    rule(`${monthly}\ndurable:\n  carryOver: -1\n  alertAt: [80, 120%, 0]\n  carry: 5`),
+    'rule "login": durable.carry is unknown; known: carryOver, alertAt, header (sluice.yaml:8)',
+    `rule "login": durable.carryOver must be a whole number from 0 to ${UNITS_MAX}, got -1 (sluice.yaml:6)`,
+    'rule "login": durable.alertAt[1] must be a percentage such as 80%, got "120%" (sluice.yaml:7)',
+    'rule "login": durable.alertAt[2] must be a whole number from 1 to 100, got 0 (sluice.yaml:7)',
+  ),
+  structural(
+    "a durable rule that is named",
+    rule(`${monthly}\ndurable: ledger`),
+    'rule "login": durable must be true, false or an object with options, got "ledger" (sluice.yaml:5)',
+  ),
+  together(
+    "a quota that is pro-rated by no ledger",
+    rule("limit: { quota: { limit: 10, period: month, prorate: true } }"),
+    'rule "login": limit.quota.prorate needs a durable rule: add durable: true to it (sluice.yaml:4)',
   ),
   structural(
     "an unknown consistency",

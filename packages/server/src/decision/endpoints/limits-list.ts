@@ -28,7 +28,7 @@ export class LimitsList {
 }
 
 function toTold(rule: Rule) {
-  const { id, isEnabled, match, key, limits, tiers, onExceed, consistency } = rule;
+  const { id, isEnabled, match, key, limits, tiers, onExceed, consistency, durable } = rule;
   const { paths, methods, hosts } = match;
   return {
     id,
@@ -39,6 +39,7 @@ function toTold(rule: Rule) {
     tiers: Object.fromEntries([...tiers].map(([tier, own]) => [tier, own.map(toToldLimit)])),
     onExceed,
     consistency,
+    isDurable: durable !== undefined,
   };
 }
 
@@ -81,8 +82,19 @@ export const limitsSchema: JsonSchema = {
           tiers: { type: "object", additionalProperties: limitList },
           onExceed: { enum: ["reject", "delay", "shadow"] },
           consistency: { enum: ["strict", "leased", "eventual", "local"] },
+          isDurable: { type: "boolean", description: "Whether its quotas are kept in a ledger." },
         },
-        required: ["id", "isEnabled", "match", "key", "limits", "tiers", "onExceed", "consistency"],
+        required: [
+          "id",
+          "isEnabled",
+          "match",
+          "key",
+          "limits",
+          "tiers",
+          "onExceed",
+          "consistency",
+          "isDurable",
+        ],
         additionalProperties: false,
       },
     },

@@ -1,5 +1,5 @@
 // Rules as workers decide them. Each call of a worker's store is a message to the primary, so a rule that can be
-// leased is leased, unless its `consistency` says otherwise.
+// leased is leased, unless its `consistency` says otherwise or it is durable: workers have the ledger themselves.
 
 import type { Limit } from "sluice";
 import type { Rule, RuleSet } from "sluice/rules";
@@ -20,7 +20,7 @@ export function toWorkerRules(written: WrittenRules): RuleSet {
 export function toLeasedRules(set: RuleSet, written: WrittenRules): RuleSet {
   const explicit = idsWithConsistency(written);
   const rules = set.rules.map((rule) => {
-    const isLeased = !explicit.has(rule.id) && canBeLeased(rule);
+    const isLeased = !explicit.has(rule.id) && rule.durable === undefined && canBeLeased(rule);
     return isLeased ? { ...rule, consistency: "leased" as const } : rule;
   });
   return { ...set, rules };

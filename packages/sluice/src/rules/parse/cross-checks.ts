@@ -20,6 +20,8 @@ export function checkRule(rule: Rule, given: Given, spot: Spot): void {
   checkDelay(rule, given, all, spot);
   checkLeases(rule, all);
   checkShards(rule, all, spot);
+  checkDurable(rule, spot);
+  checkQuotas(rule, all);
   checkJitter(given, all, spot);
 }
 
@@ -32,6 +34,7 @@ export function checkAddedLimits(rule: Rule, limits: readonly Limit[], spot: Spo
   checkDelay(rule, { delayMsMax, windowJitter: false }, all, spot);
   checkLeases(rule, all);
   checkShards(rule, all, spot);
+  checkQuotas(rule, all);
 }
 
 /** A limit, and where it stands. */
@@ -141,6 +144,28 @@ function checkShards({ shards, key, cost }: Rule, all: readonly PlacedLimit[], s
     place.say(
       `has ${limit.capacity} units, too few for ${shards} shards of at least ${needed} each`,
     );
+  }
+}
+
+function checkDurable({ durable, consistency, shards }: Rule, spot: Spot): void {
+  if (durable === undefined) return;
+  if (consistency !== "strict" && consistency !== "leased") {
+    const why = "which a durable rule can't be: a ledger is never behind";
+    spot.in("consistency").say(`is ${consistency}, ${why}; use strict or leased`);
+  }
+  if (shards > 1) spot.in("shards").say("can't split a durable rule: a ledger has one account");
+}
+
+/** A ledger has accounts by period, and only a ledger knows how a quota changed in mid-period. */
+function checkQuotas({ durable }: Rule, all: readonly PlacedLimit[]): void {
+  for (const { limit, spot } of all) {
+    if (durable !== undefined && limit.algorithm !== "quota") {
+      const how = `{ quota: { limit: ${limit.capacity}, period: month } }`;
+      spot.say(`is a ${limit.algorithm}; a durable rule has quotas only, such as ${how}`);
+    }
+    if (durable === undefined && limit.algorithm === "quota" && limit.prorate === true) {
+      spot.in("quota").in("prorate").say("needs a durable rule: add durable: true to it");
+    }
   }
 }
 

@@ -61,6 +61,7 @@ describe("the JSON Schema", () => {
 
   it.each([
     ["a rule of every field", { version: 1, rules: [everyField()] }],
+    ["a durable rule", { version: 1, rules: [durableRule()] }],
     ["no rules", { $schema: "rules.schema.json", version: 1, rules: [] }],
   ])("takes %s, as parseRules does", (_what, file) => {
     parseRules(file);
@@ -106,6 +107,16 @@ function everyField(): object {
     shards: 2,
     exempt: { ips: ["10.0.0.0/8"], keys: ["tenant:a|header:x-y:b|subnet:203.0.113.0/24"] },
     windowJitter: false,
+  };
+}
+
+function durableRule(): object {
+  return {
+    id: "exports",
+    key: "tenant",
+    limit: { quota: { limit: 50, period: "month", prorate: true } },
+    durable: { carryOver: 5, alertAt: [50, "80%", 100], header: true },
+    consistency: "leased",
   };
 }
 

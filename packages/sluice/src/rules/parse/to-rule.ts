@@ -44,8 +44,7 @@ function toRule(given: GivenRule, spot: Spot): Rule | undefined {
     delayMsMax: given.onExceed === "delay" ? (given.delayMsMax ?? 0) : 0,
     rolloutPercent: given.rollout,
     consistency: given.consistency,
-    onStoreFailure: given.onStoreFailure,
-    timeoutMs: given.timeoutMs,
+    ...toDurable(given),
     priority: given.priority,
     isExposed: given.expose,
     shards: given.shards,
@@ -54,6 +53,22 @@ function toRule(given: GivenRule, spot: Spot): Rule | undefined {
   };
   checkRule(made, given, spot);
   return spot.problemCount > problemCount ? undefined : made;
+}
+
+/** A ledger commits before it answers, which takes longer than a counter, and what it can't record is refused. */
+const DURABLE_DEFAULTS = { onStoreFailure: "closed", timeoutMs: 1_000 } as const;
+
+function toDurable({
+  durable,
+  onStoreFailure,
+  timeoutMs,
+}: GivenRule): Pick<Rule, "durable" | "onStoreFailure" | "timeoutMs"> {
+  if (durable === false) return { onStoreFailure, timeoutMs };
+  return {
+    durable,
+    onStoreFailure: onStoreFailure ?? DURABLE_DEFAULTS.onStoreFailure,
+    timeoutMs: timeoutMs ?? DURABLE_DEFAULTS.timeoutMs,
+  };
 }
 
 function toMatch({ path, methods, host, headers, attributes }: GivenMatch): Match {

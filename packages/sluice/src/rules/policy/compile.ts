@@ -192,7 +192,7 @@ export class CompiledRules {
       definition: rule,
       order,
       match: rule.match,
-      tiers: each(rule.tiers, "tier", (tier) => scopeOfTier(rule.id, tier)),
+      tiers: each(rule.tiers, "tier", (tier) => scopeOfTier(rule, tier)),
       overrides: each(rule.overrides, "override", () => rule.id),
       exemptKeys: ruleSet.exempt.keys.size > 0 ? ruleSet.exempt.keys : undefined,
       isLate: isLate(rule),

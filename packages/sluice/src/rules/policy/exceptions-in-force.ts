@@ -141,8 +141,8 @@ export class ExceptionsInForce {
   #limitsInTier(entry: Entry, tier: string | undefined): readonly RuleLimit[] {
     const known = entry.byTier.get(tier);
     if (known !== undefined) return known;
-    const { id } = this.#context.rule;
-    const made = this.#make(entry, tier === undefined ? id : scopeOfTier(id, tier));
+    const { rule } = this.#context;
+    const made = this.#make(entry, tier === undefined ? rule.id : scopeOfTier(rule, tier));
     if (entry.byTier === NO_LISTS) entry.byTier = new Map();
     entry.byTier.set(tier, made);
     return made;
@@ -271,8 +271,8 @@ function partOf(by: Exclude<ExceptionSubject, "plan">, value: string): string {
 }
 
 function toBasis({ rule, extraPermitMs, onStoreFailure, timeoutMs }: LimitsContext): string {
-  const { id, key, onExceed, delayMsMax, when, settle } = rule;
+  const { id, key, onExceed, delayMsMax, when, settle, durable } = rule;
   const isHeld = when !== undefined || settle !== undefined;
-  const numbers = [onExceed, delayMsMax, isHeld, extraPermitMs, onStoreFailure, timeoutMs];
+  const numbers = [onExceed, delayMsMax, isHeld, extraPermitMs, onStoreFailure, timeoutMs, durable];
   return JSON.stringify([id, key, ...numbers]);
 }

@@ -1,5 +1,6 @@
 // Lanes: the stores of a policy, one for each consistency and number of shards, in the order in which a
-// request passes them. The cheapest comes first, so that what it refuses troubles no other.
+// request passes them. The cheapest comes first, so that what it refuses troubles no other. Durable rules
+// come last: what they charge is recorded for good.
 
 import type { Clock } from "../../base/clock.js";
 import {
@@ -21,7 +22,7 @@ import type { LeasedStats } from "../../stores/leased/leases/leased-stats.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
 import { sharded } from "../../stores/sharded/sharded.js";
 import type { Store } from "../../stores/store.js";
-import type { Consistency } from "../rule.js";
+import type { Consistency, Rule } from "../rule.js";
 import type { RuleCharge } from "./request-charges.js";
 
 /** A store, and its place in the order. */
@@ -32,24 +33,33 @@ export interface Lane {
   readonly isSharded: boolean;
 }
 
-const ORDER: Readonly<Record<Consistency, number>> = {
+/** Where a rule is decided: in the policy's store by its consistency, or in the durable store. */
+type LaneKind = Consistency | "durable leased" | "durable strict";
+
+const ORDER: Readonly<Record<LaneKind, number>> = {
   local: 0,
   eventual: 1,
   leased: 2,
   strict: 3,
+  "durable leased": 4,
+  "durable strict": 5,
 };
 
 /** What lanes are made with. */
 export interface LanesOptions {
   readonly clock: Clock;
+  /** Of durable rules. */
+  readonly durableStore: Store | undefined;
   readonly leased: Omit<LeasedOptions, "clock">;
   readonly eventual: Omit<EventualOptions, "clock">;
 }
 
 /** The figures of what a policy put in front of a shared store; each only if a rule needed it. */
 export interface PolicyStats {
-  /** Of rules with `consistency: leased`. */
+  /** Of rules with `consistency: leased`, durable ones apart. */
   readonly leased: LeasedStats | undefined;
+  /** Of durable rules with `consistency: leased`. */
+  readonly durableLeased: LeasedStats | undefined;
   /** Of rules with `consistency: eventual`. */
   readonly eventual: EventualStats | undefined;
   /** Of the caches of refusals in front of strict and leased rules, together. */
@@ -60,10 +70,11 @@ export interface PolicyStats {
 export class Lanes {
   readonly #base: Store;
   readonly #options: LanesOptions;
-  readonly #stores = new Map<Consistency, Store>();
+  readonly #stores = new Map<LaneKind, Store>();
   readonly #lanes = new Map<string, Lane>();
   readonly #caches: DenyCacheStore[] = [];
   #leases: LeasedStore | undefined;
+  #durableLeases: LeasedStore | undefined;
 
   constructor(base: Store, options: LanesOptions) {
     this.#base = base;
@@ -74,9 +85,15 @@ export class Lanes {
     const eventual = this.#stores.get("eventual");
     return {
       leased: this.#leases?.stats,
+      durableLeased: this.#durableLeases?.stats,
       eventual: eventual instanceof EventualStore ? eventual.stats : undefined,
       denyCache: this.#caches.length === 0 ? undefined : this.#caches.map(statsOf).reduce(add),
     };
+  }
+
+  /** Whether there is a store for durable rules. */
+  get hasDurable(): boolean {
+    return this.#options.durableStore !== undefined;
   }
 
   /** Whether other processes may share the store: one with a guard in front is behind a network too. */
@@ -88,8 +105,9 @@ export class Lanes {
    * The lane of a rule. Over a store in this process all consistencies are one: it is exact and never
    * waits. What is cut into shards has a lane for each number of them, over any store.
    */
-  of({ consistency, shards }: { consistency: Consistency; shards: number }): Lane {
-    const kind = this.#isShared ? consistency : "strict";
+  of(rule: Pick<Rule, "consistency" | "shards" | "durable">): Lane {
+    const kind = this.#kindOf(rule);
+    const { shards } = rule;
     const name = `${kind}/${shards}`;
     const known = this.#lanes.get(name);
     if (known !== undefined) return known;
@@ -103,21 +121,28 @@ export class Lanes {
     return lane;
   }
 
-  #storeOf(consistency: Consistency): Store {
-    const known = this.#stores.get(consistency);
+  #kindOf({ consistency, durable }: Pick<Rule, "consistency" | "durable">): LaneKind {
+    if (durable !== undefined)
+      return consistency === "leased" ? "durable leased" : "durable strict";
+    return this.#isShared ? consistency : "strict";
+  }
+
+  #storeOf(kind: LaneKind): Store {
+    const known = this.#stores.get(kind);
     if (known !== undefined) return known;
-    const store = this.#make(consistency);
-    this.#stores.set(consistency, store);
+    const store = this.#make(kind);
+    this.#stores.set(kind, store);
     return store;
   }
 
-  #make(consistency: Consistency): Store {
+  #make(kind: LaneKind): Store {
+    if (kind === "durable leased" || kind === "durable strict") return this.#makeDurable(kind);
     const base = this.#base;
     const { clock } = this.#options;
     if (!this.#isShared) return base;
-    if (consistency === "local") return memoryStore();
+    if (kind === "local") return memoryStore();
     const store = new BorrowedStore(toGuarded(base, { clock }));
-    switch (consistency) {
+    switch (kind) {
       case "eventual":
         return eventual(store, { ...this.#options.eventual, clock });
       case "leased":
@@ -128,9 +153,21 @@ export class Lanes {
     }
   }
 
+  #makeDurable(kind: "durable leased" | "durable strict"): Store {
+    const { clock, durableStore } = this.#options;
+    if (durableStore === undefined) throw new Error("a durable rule has a durable store");
+    const store = new BorrowedStore(toGuarded(durableStore, { clock }));
+    if (kind === "durable strict") return this.#withCache(store);
+    this.#durableLeases = leased(store, { ...this.#options.leased, clock });
+    return this.#withCache(this.#durableLeases);
+  }
+
   /** Leases are cached too: an exhausted key has no lease, and each of its requests would ask the shared store. */
   #cached(store: Store): Store {
-    if (this.#base instanceof DenyCacheStore) return store;
+    return this.#base instanceof DenyCacheStore ? store : this.#withCache(store);
+  }
+
+  #withCache(store: Store): Store {
     const cache = denyCache(store, { clock: this.#options.clock });
     this.#caches.push(cache);
     return cache;
@@ -138,8 +175,9 @@ export class Lanes {
 
   /** Returns what is leased and syncs what is counted. The store itself is its owner's to close. */
   async close(): Promise<void> {
-    if (!this.#isShared) return;
-    await Promise.all([...this.#stores.values()].map((store) => store.close()));
+    // A store in this process is its own lane.
+    const made = [...this.#stores.values()].filter((store) => store !== this.#base);
+    await Promise.all(made.map((store) => store.close()));
   }
 }
 

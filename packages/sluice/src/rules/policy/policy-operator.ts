@@ -96,7 +96,7 @@ export class RuleKey {
     const own = overrides.get(this.#key);
     if (own !== undefined) return own;
     const lists = [limits, ...tiers.values()];
-    if (exceptions === undefined) return lists.flat();
+    if (exceptions === undefined) return [...toLargest(lists)];
     const places = exceptions.placesOf(this.#key, { wallMs: wallMsOf(this.#clock) });
     const { instead, perhaps, apart } = places;
     return [...toLargest(instead ?? [...lists, ...perhaps]), ...apart.flat()];

@@ -26,6 +26,11 @@ export interface PolicyOptions {
   rules: RulesInput;
   /** Where the counters are. Default: a memory store of its own. */
   store?: Store;
+  /**
+   * Where the quotas of rules with `durable` are: a ledger, which is a store that keeps them over crashes. Required if
+   * there are such rules.
+   */
+  durableStore?: Store;
   /** Default: monotonic time that started at the wall clock. */
   clock?: Clock;
   /** What answers for rules that don't say it when the store does not; default `"local"`. */
@@ -58,6 +63,7 @@ export interface PolicySetup {
   readonly rules: RuleSet;
   readonly store: Store;
   readonly ownsStore: boolean;
+  readonly durableStore: Store | undefined;
   readonly clock: Clock;
   readonly onStoreFailure: FailurePolicy;
   readonly timeoutMs: number | undefined;
@@ -73,6 +79,7 @@ const SITE = { name: "createPolicy", code: "SLUICE_OPTION_INVALID" } as const;
 const KNOWN = [
   "rules",
   "store",
+  "durableStore",
   "clock",
   "onStoreFailure",
   "timeoutMs",
@@ -94,8 +101,10 @@ export function toPolicySetup(options: PolicyOptions, parse: RulesParser): Polic
   }
   return {
     rules: toRuleSet(given.rules, parse),
-    store: given.store === undefined ? memoryStore() : toStore(given.store),
+    store: given.store === undefined ? memoryStore() : toStore("store", given.store),
     ownsStore: given.store === undefined,
+    durableStore:
+      given.durableStore === undefined ? undefined : toStore("durableStore", given.durableStore),
     clock: toClock(SITE, given.clock),
     onStoreFailure: oneOf(SITE, "onStoreFailure", onStoreFailure, POLICIES),
     timeoutMs:
@@ -130,9 +139,9 @@ function isRuleSet(rules: unknown): rules is RuleSet {
   return typeof version === "string" && exempt?.keys instanceof Set && Array.isArray(list);
 }
 
-function toStore(store: unknown): Store {
+function toStore(field: string, store: unknown): Store {
   if (typeof (store as Partial<Store> | null)?.decide === "function") return store as Store;
-  refuse(SITE, `store must be a store such as memoryStore(), got ${show(store)}`);
+  refuse(SITE, `${field} must be a store such as memoryStore(), got ${show(store)}`);
 }
 
 function toCosts(costs: unknown): CostFunctions {

@@ -282,7 +282,7 @@ export class Policy {
     return this.#keyOf(ruleId, key).refund(cost);
   }
 
-  /** Returns what is leased. The store is closed only if the policy made it. */
+  /** Returns what is leased. The store is closed only if the policy made it, a durable store never. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

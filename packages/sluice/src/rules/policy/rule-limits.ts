@@ -2,8 +2,8 @@
 // rules are replaced, so that stores have nothing to look up again.
 
 import type { Limit } from "../../limits/limits.js";
-import type { Counter, FailurePolicy } from "../../stores/store.js";
-import type { Rule } from "../rule.js";
+import type { Counter, DurableOptions, FailurePolicy } from "../../stores/store.js";
+import { countsTiersTogether, type Durable, type Rule } from "../rule.js";
 import { toDelayed } from "./delay.js";
 import type { Lane } from "./lanes.js";
 
@@ -97,22 +97,29 @@ export function toRuleLimits(
 /** A counter with these numbers: the one in use so far, if the rule has an equal one. */
 function toCounter(
   { scope, part, limit }: Pick<Counter, "scope" | "part" | "limit">,
-  { lane, onStoreFailure, timeoutMs }: LimitsContext,
+  { rule, lane, onStoreFailure, timeoutMs }: LimitsContext,
   before: KnownCounters,
 ): Counter {
-  const counter: Counter =
+  const counted: Counter =
     timeoutMs === undefined
       ? { scope, part, limit, onStoreFailure }
       : { scope, part, limit, onStoreFailure, timeoutMs };
+  const counter =
+    rule.durable === undefined ? counted : { ...counted, durable: toOptions(rule.durable) };
   const known = before.size === 0 ? undefined : before.get(JSON.stringify(counter));
   if (known === undefined) lane.store.prepare?.(limit);
   return known ?? counter;
 }
 
+/** Whether responses show a share is not the ledger's affair. */
+function toOptions({ carryOverMax, alertShares }: Durable): DurableOptions {
+  return { carryOverMax, alertShares };
+}
+
 /**
- * Where a tier is counted: each apart. Callers of several tiers may share a key, as users of a tenant or
- * behind an address do; in one counter the smaller tier would clip what was used of the larger one.
+ * Where a tier is counted: each apart, unless the rule counts them together. Callers of several tiers may share a key, as
+ * users of a tenant or behind an address do; in one counter the smaller tier would clip what was used of the larger one.
  */
-export function scopeOfTier(id: string, tier: string): string {
-  return `${id}/${tier}`;
+export function scopeOfTier(rule: Rule, tier: string): string {
+  return countsTiersTogether(rule) ? rule.id : `${rule.id}/${tier}`;
 }

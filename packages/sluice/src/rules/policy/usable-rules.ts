@@ -1,11 +1,11 @@
-// Which rules a policy can't keep, though each of them is valid: those with a cost function that was not given, and those
-// that need a response where none is seen.
+// Which rules a policy can't keep, though each of them is valid: those with a cost function that was not given, those
+// that need a response where none is seen, and durable ones without a ledger.
 
 import { PROBLEMS_MAX, type RuleProblem, RulesError } from "../parse/problems.js";
 import { allLimitsOf, type Rule } from "../rule.js";
 import type { CompileOptions } from "./compile.js";
 
-type UsableOptions = Pick<CompileOptions, "costs" | "seesResponses">;
+type UsableOptions = Pick<CompileOptions, "costs" | "seesResponses" | "lanes">;
 
 /** Refuses rules that this policy can't keep. */
 export function mustBeUsable(rules: readonly Rule[], options: UsableOptions): void {
@@ -15,7 +15,7 @@ export function mustBeUsable(rules: readonly Rule[], options: UsableOptions): vo
   throw new RulesError(problems.slice(0, PROBLEMS_MAX), { more });
 }
 
-function toProblems(rule: Rule, { costs, seesResponses }: UsableOptions): RuleProblem[] {
+function toProblems(rule: Rule, { costs, seesResponses, lanes }: UsableOptions): RuleProblem[] {
   const { id, place, cost } = rule;
   const problems: string[] = [];
   if (cost.kind === "function" && !costs.has(cost.name)) {
@@ -24,12 +24,17 @@ function toProblems(rule: Rule, { costs, seesResponses }: UsableOptions): RulePr
   }
   const what = seesResponses ? undefined : needsResponse(rule);
   if (what !== undefined) problems.push(`${what} ${NEEDS_RESPONSES}`);
+  if (rule.durable !== undefined && !lanes.hasDurable) problems.push(`durable ${NEEDS_LEDGER}`);
   const where = place === undefined ? "" : ` (${place})`;
   return problems.map((why) => ({
     message: `rule ${JSON.stringify(id)}: ${why}${where}`,
     rule: id,
   }));
 }
+
+const NEEDS_LEDGER =
+  "needs a database to keep its quotas in: set ledger.database or control.database in the configuration (in code: " +
+  "durableStore of createPolicy)";
 
 /** Says where the cause is: as a rule of a service this is the section of another listener. */
 const NEEDS_RESPONSES =

@@ -13,6 +13,7 @@ import {
   constant,
   either,
   type Fields,
+  flag,
   isRecord,
   type JsonSchema,
   type ObjectShape,
@@ -108,6 +109,11 @@ const OPTIONS = {
         },
       ]),
       "Where a period begins: the day of the month, the weekday (1 is Monday) or the hour; or a local date that has them.",
+    ),
+    prorate: withDefault(
+      flag,
+      false,
+      "Whether another limit in mid-period counts for the rest of the period only. For durable rules.",
     ),
   }),
 } as const satisfies Record<Limit["algorithm"], ObjectShape<Fields>>;

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Fields } from "../../../base/shapes/shapes.js";
 import { fileFields } from "../file-fields.js";
 import { costForms, settleForms } from "./costs.js";
+import { durableFields } from "./durable.js";
 import { limitByName } from "./limit.js";
 import { exemptFields, matchFields, ruleFields, whenFields } from "./rule-fields.js";
 
@@ -39,6 +40,7 @@ describe("docs/reference/rules.md", () => {
     ["cost", costForms.map(({ fields }) => fields)],
     ["settle", settleForms.map(({ fields }) => fields)],
     ["when", [whenFields.fields]],
+    ["durable", [durableFields.fields]],
     ["exempt", [exemptFields.fields]],
   ])("names every field of '%s' and no other", (section, forms) => {
     const documented = rowsOf(section).map(([name]) => codeOf(name));

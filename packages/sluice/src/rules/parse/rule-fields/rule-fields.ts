@@ -22,6 +22,7 @@ import { POLICIES, TIMEOUT_BOUNDS } from "../../../stores/resilient/resilient-op
 import type { ResponseCondition } from "../../rule.js";
 import { cost, settle } from "./costs.js";
 import { dimension } from "./dimension.js";
+import { durable } from "./durable.js";
 import { duration } from "./duration.js";
 import { limits } from "./limit.js";
 import { headerName, host, method, ownName, pathPattern, ruleId } from "./names.js";
@@ -159,8 +160,19 @@ export const ruleFields = object({
     "strict",
     "Where it is decided: in the shared store, out of leases, or in this process.",
   ),
-  onStoreFailure: optional(choice(POLICIES), "What decides when the store does not answer."),
-  timeoutMs: optional(duration(TIMEOUT_BOUNDS), "How long the store may take for a decision."),
+  durable: withDefault(
+    durable,
+    false,
+    "Whether its quotas are kept in a ledger: charged once however often a request is retried, and kept over crashes.",
+  ),
+  onStoreFailure: optional(
+    choice(POLICIES),
+    "What decides when the store does not answer; for a durable rule by default `closed`.",
+  ),
+  timeoutMs: optional(
+    duration(TIMEOUT_BOUNDS),
+    "How long the store may take for a decision; for a durable rule by default a second.",
+  ),
   priority: withDefault(
     wholeNumber({ min: -PRIORITY_MAX, max: PRIORITY_MAX }),
     0,
