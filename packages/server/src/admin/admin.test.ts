@@ -179,7 +179,7 @@ describe("the listener of the admin port", () => {
       expect(response.status).toBe(415);
       expect(await response.text()).toContain(type);
     }
-    expect(core.policy.switchedOff.all).toBe(false);
+    expect(core.policy.switches.all).toBe("on");
   });
 
   it("bounds a body, and says so before the connection ends", async () => {
@@ -297,14 +297,29 @@ function toListed(guide: string): string[] {
 }
 
 describe("what operators see", () => {
+  it("is what each rule is switched to, where deny wins over off", async () => {
+    const { ask, core } = await setUp();
+    const seen = async () => {
+      const { switchedTo, rules } = (await (await ask("/v1/rules")).json()) as RulesView;
+      return [switchedTo, ...rules.map((rule) => `${rule.switchedTo} ${rule.isOn}`)];
+    };
+    core.policy.switch("login", "deny");
+    expect(await seen()).toEqual(["on", "deny false", "on true"]);
+    core.policy.switch(undefined, "off");
+    expect(await seen()).toEqual(["off", "deny false", "off false"]);
+    core.policy.switch(undefined, "deny");
+    core.policy.switch("login", "off");
+    expect(await seen()).toEqual(["deny", "deny false", "deny false"]);
+  });
+
   it("is the rule set in force, its version, and which rules are off", async () => {
     const { ask, post, core } = await setUp();
     await post("/v1/rules/login/disable");
     const view = (await (await ask("/v1/rules")).json()) as Record<string, unknown>;
     expect(view).toMatchObject({
       version: core.policy.version,
-      isSwitchedOff: false,
-      switchedOff: ["login"],
+      switchedTo: "on",
+      switches: [{ rule: "login", state: "off" }],
       rules: [
         { id: "login", isOn: false, keyType: "ip", limits: [{ fixedWindow: { limit: 3 } }] },
         { id: "all", isOn: true, limits: [{ tokenBucket: { capacity: 100 } }] },
@@ -443,11 +458,13 @@ describe("what operators do", () => {
         [core.policy, core.blindPolicy].map(async (p) => (await p?.peek(FACTS))?.allowed),
       );
     expect(await outcomes()).toEqual([false, false]);
-    expect((await post("/v1/rules/login/disable")).body.switchedOff).toEqual(["login"]);
+    expect((await post("/v1/rules/login/disable")).body.switches).toEqual([
+      { rule: "login", state: "off" },
+    ]);
     expect(await outcomes()).toEqual([true, true]);
     await post("/v1/rules/login/enable");
     expect(await outcomes()).toEqual([false, false]);
-    expect((await post("/v1/rules/disable")).body.isSwitchedOff).toBe(true);
+    expect((await post("/v1/rules/disable")).body.switchedTo).toBe("off");
     expect(await outcomes()).toEqual([true, true]);
     await post("/v1/rules/enable");
     expect(await outcomes()).toEqual([false, false]);
@@ -484,3 +501,8 @@ describe("what operators do", () => {
     expect(refused.body.detail).toContain("rules");
   });
 });
+
+interface RulesView {
+  readonly switchedTo: string;
+  readonly rules: readonly { readonly switchedTo: string; readonly isOn: boolean }[];
+}

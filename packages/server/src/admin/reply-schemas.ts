@@ -135,6 +135,7 @@ const rules = open({
         onExceed: required(text),
         rolloutPercent: optional(finiteNumber),
         isOn: required(flag),
+        switchedTo: optional(switchState),
       }),
     ),
   ),

@@ -16,7 +16,7 @@ afterEach(() => {
 
 const START = {
   rules: { inline: {} },
-  switches: { all: false, rules: [] },
+  switches: { all: "on", rules: [] },
 } as unknown as WorkerStart;
 
 /** A worker that says what it has to, and opens one listener. */

@@ -51,7 +51,7 @@ export class Workers implements OtherProcesses {
       handlers: control && { ...toFeedHandlers(control) },
       toStart: () => ({
         ...inForce(),
-        switches: core.policy.switchedOff,
+        switches: core.policy.switches,
         keySecret,
         config: written,
       }),
@@ -84,8 +84,8 @@ export class Workers implements OtherProcesses {
     const { telemetry, policy } = this.#core;
     this.#spreading = this.#spreading
       .then(() => this.#group.runOnAll("rules", written))
-      // The new rules may include rules that an operator has switched off.
-      .then(() => this.#group.runOnAll("switches", policy.switchedOff))
+      // The new rules may include rules that an operator has switched.
+      .then(() => this.#group.runOnAll("switches", policy.switches))
       .catch((error) => telemetry.reloaded("rules", error));
   }
 
@@ -155,7 +155,7 @@ export class Workers implements OtherProcesses {
       if (isOn) policy.enable(ruleId);
       else policy.disable(ruleId);
     }
-    await this.#group.runOnAll("switches", this.#core.policy.switchedOff);
+    await this.#group.runOnAll("switches", this.#core.policy.switches);
   }
 }
 

@@ -16,8 +16,11 @@ export interface Facts {
   readonly tenant?: string | undefined;
   /** Which of a rule's tiers holds. */
   readonly tier?: string | undefined;
-  /** The plan of the caller's tenant, by which a rule can have exceptions. */
-  readonly plan?: string | undefined;
+  /**
+   * The plan of the caller's tenant, by which a rule can have exceptions. Null: it is known to have none, and
+   * `describeTenants` is not asked.
+   */
+  readonly plan?: string | null | undefined;
   /** By lower-case name, as `node:http` has them. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined;
   /** By name; the values are secrets and are hashed before anything is counted by them. */

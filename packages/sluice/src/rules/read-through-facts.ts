@@ -35,7 +35,7 @@ export class ReadThroughFacts implements Facts {
   get tier(): string | undefined {
     return this.facts.tier;
   }
-  get plan(): string | undefined {
+  get plan(): string | null | undefined {
     return this.facts.plan;
   }
   get headers(): Facts["headers"] {

@@ -36,7 +36,7 @@ export type {
   Explanation,
 } from "./policy/explain.js";
 export type { PolicyStats } from "./policy/lanes.js";
-export type { CallerBlock, CallerBlocks } from "./policy/operator-refusals.js";
+export { type CallerBlock, type CallerBlocks, refuseBlocked } from "./policy/operator-refusals.js";
 export type { AdmitOptions, Policy } from "./policy/policy.js";
 export type {
   DecidedCharge,

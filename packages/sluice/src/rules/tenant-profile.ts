@@ -17,7 +17,7 @@ export interface TenantProfile {
 export type FindTenant = (tenant: string) => TenantProfile | undefined;
 
 /**
- * The facts with the plan, the tier and the attributes of their tenant. Facts that have a plan are complete. A tier that
+ * The facts with the plan, the tier and the attributes of their tenant. Facts that have a plan, or null for none, are complete. A tier that
  * the request brought along stands only where the tenant has none.
  */
 export function withProfile(facts: Facts, find: FindTenant | undefined): Facts {
@@ -39,7 +39,7 @@ class ProfiledFacts extends ReadThroughFacts {
     return this.#profile.tier ?? this.facts.tier;
   }
 
-  override get plan(): string | undefined {
+  override get plan(): string | null | undefined {
     return this.#profile.plan;
   }
 

@@ -1,24 +1,32 @@
-// The rules in force as the admin port shows them: what each says and whether it is off. Keys of single
+// The rules in force as the admin port shows them: what each says, and whether it is switched off or to deny. Keys of single
 // callers (overrides, exemptions) are counted and not shown.
 
 import type { Limit } from "sluice";
-import { describeKey, type Policy, type Rule } from "sluice/rules";
+import { describeKey, type Policy, type Rule, type SwitchState } from "sluice/rules";
 import { numbersOf } from "../../base/limit-numbers.js";
 
 /** The rule set in force, as JSON. */
-export function toRulesView({ rules: set, switchedOff, version }: Policy): Record<string, unknown> {
-  const off = new Set(switchedOff.rules);
+export function toRulesView({ rules: set, switches, version }: Policy): Record<string, unknown> {
+  const states = new Map(switches.rules.map(({ rule, state }) => [rule, state]));
   return {
     version,
     isEnabled: set.isEnabled,
-    isSwitchedOff: switchedOff.all,
-    /** Ids that operators switched off one by one, also of rules that are gone meanwhile. */
-    switchedOff: [...off],
-    rules: set.rules.map((rule) => ({
-      ...toRuleView(rule),
-      isOn: set.isEnabled && !switchedOff.all && rule.isEnabled && !off.has(rule.id),
-    })),
+    /** The switch of all rules. */
+    switchedTo: switches.all,
+    /** Rules that operators switched one by one, also those that are gone meanwhile. */
+    switches: switches.rules,
+    rules: set.rules.map((rule) => {
+      const switchedTo = stronger(switches.all, states.get(rule.id) ?? "on");
+      const isOn = set.isEnabled && rule.isEnabled && switchedTo === "on";
+      return { ...toRuleView(rule), switchedTo, isOn };
+    }),
   };
+}
+
+/** Of the switch of all rules and that of one: `deny` wins over `off`, and `off` over `on`. */
+function stronger(all: SwitchState, own: SwitchState): SwitchState {
+  if (all === "deny" || own === "deny") return "deny";
+  return all === "off" ? all : own;
 }
 
 function toRuleView(rule: Rule): Record<string, unknown> {

@@ -61,10 +61,10 @@ const FATES: Readonly<Record<CounterFate, string>> = {
  */
 export function formatRulesInForce({ version, rules }: ReplyOf<"rules">): string[] {
   const rows = rules.flatMap(
-    ({ id, keyType, match, limits, tiers, onExceed, isOn, rolloutPercent }) => [
+    ({ id, keyType, match, limits, tiers, onExceed, isOn, switchedTo, rolloutPercent }) => [
       [
         safe(id),
-        isOn ? safe(onExceed) : "off",
+        switchedTo === "deny" ? "deny" : isOn ? safe(onExceed) : "off",
         sayMatch(match),
         safe(keyType),
         sayLimits(limits) + sayRollout(rolloutPercent),

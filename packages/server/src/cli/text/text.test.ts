@@ -211,6 +211,26 @@ describe("formatRulesInForce", () => {
     ]);
   });
 
+  it("says which rules are switched off, and which deny", () => {
+    const rule = (id: string, switchedTo: "on" | "off" | "deny", isOn: boolean) => ({
+      id,
+      keyType: "user",
+      match: { paths: [], methods: [] },
+      limits: [{ slidingWindowLog: { limit: 7, windowMs: 60_000 } }],
+      tiers: {},
+      onExceed: "reject",
+      isOn,
+      switchedTo,
+    });
+    const rules = [rule("a", "on", true), rule("b", "off", false), rule("c", "deny", false)];
+    const lines = formatRulesInForce({ version: "5d0f", rules });
+    expect(lines.slice(1, -1).map((line) => line.split(/\s+/)[1])).toEqual([
+      "reject",
+      "off",
+      "deny",
+    ]);
+  });
+
   it("says for which part of its keys a rule holds", () => {
     const rule = (id: string, rolloutPercent: number) => ({
       id,

@@ -69,7 +69,7 @@ describe("API keys of the control plane", () => {
     put("plan", "pro", { tier: "platinum", limits: {} });
     expect(resolver.resolve(key.secret)).toMatchObject({ tier: "platinum" });
     put("tenant", "acme", { status: "active" });
-    expect(resolver.resolve(key.secret)).toMatchObject({ tenant: "acme", plan: undefined });
+    expect(resolver.resolve(key.secret)).toMatchObject({ tenant: "acme", plan: null });
     put("api-key", key.id, { ...key.body, scopes: ["write"] });
     expect(resolver.resolve(key.secret)).toMatchObject({ scopes: ["write"] });
     put("api-key", key.id, undefined);

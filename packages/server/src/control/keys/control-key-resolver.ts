@@ -160,7 +160,8 @@ export class ControlKeyResolver implements KeyResolver {
 
 function toResolved(id: string, facts: TenantFacts, scopes: readonly string[]): ResolvedKey {
   const { tenant, tier, plan, attributes } = facts;
-  return { id, tenant, tier, plan, scopes, attributes };
+  // A tenant without a plan is not to be looked up again for each request.
+  return { id, tenant, tier, plan: plan ?? null, scopes, attributes };
 }
 
 /** What follows the control plane: a follower, or a node. */

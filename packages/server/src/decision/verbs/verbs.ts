@@ -6,6 +6,7 @@ import { type AdmitOptions, CallerRefusal, type Policy, type PolicyDecision } fr
 import { andThen, isThenable } from "../../base/maybe-promise.js";
 import type { Core } from "../../core/core.js";
 import { toDecisionJson, toPolicyDecisionJson } from "../decision-json/decision-json.js";
+import { refuseBlockedKey } from "./blocked-keys.js";
 import type { Limiters } from "./limiters.js";
 import type { Hold, OpenHolds } from "./open-holds.js";
 import { RESERVATION_MS } from "./open-holds.js";
@@ -85,10 +86,10 @@ export class Verbs {
       );
     }
     const { cost } = request;
-    const peeked = this.#limiterOf(request, call).peek(
-      request.key,
-      cost === undefined ? {} : { cost },
-    );
+    const limiter = this.#limiterOf(request, call);
+    const refused = this.#refuse(request);
+    if (refused !== undefined) return toDecisionJson(refused);
+    const peeked = limiter.peek(request.key, cost === undefined ? {} : { cost });
     return andThen(peeked, (decision) => toDecisionJson(decision));
   }
 
@@ -102,6 +103,8 @@ export class Verbs {
       );
     }
     const limiter = this.#limiterOf(request, call);
+    const refused = this.#refuse(request);
+    if (refused !== undefined) return this.#answerInline(refused, request);
     const reserved = limiter.reserve(request.key, toOptions(request.cost, call));
     return andThen(reserved, (held) => {
       const { commit, cancel } = held;
@@ -125,6 +128,8 @@ export class Verbs {
   /** Acquires a permit of a concurrency limit. */
   acquire(request: LimitRequest, call: Call): MaybePromise<string> {
     const { limiter, permitMs } = this.#limiters.of(request.limit, request.name, call.token);
+    const refused = this.#refuse(request);
+    if (refused !== undefined) return this.#answerInline(refused, request);
     const acquired = limiter.acquire(request.key, toOptions(request.cost, call));
     return andThen(acquired, (held) => {
       const hold: Hold = { kind: "permit", release: held.release };
@@ -213,6 +218,8 @@ export class Verbs {
 
   #check(request: LimitRequest, call: Call): MaybePromise<string> {
     const { limiter, isCalendar } = this.#limiters.of(request.limit, request.name, call.token);
+    const refused = this.#refuse(request);
+    if (refused !== undefined) return this.#answerInline(refused, request);
     const options = toOptions(request.cost, call);
     // The time of a call is monotonic; quotas follow the calendar.
     if (isCalendar) options.nowMs = undefined;
@@ -220,6 +227,11 @@ export class Verbs {
     return isThenable(decided)
       ? this.#answerInlineLater(decided, request)
       : this.#answerInline(decided, request);
+  }
+
+  /** Operators block callers whatever they are counted by; undefined if the key names none that is blocked. */
+  #refuse({ key }: LimitRequest): Decision | undefined {
+    return this.#policy.callerBlocks && refuseBlockedKey(this.#policy, key);
   }
 
   #limiterOf({ limit, name }: LimitRequest, { token }: Call) {

@@ -1,5 +1,6 @@
 // The messages between the primary and its workers, and their timeouts.
 
+import type { SwitchStates } from "sluice/rules";
 import type { TelemetryConfig } from "../../config/config.js";
 import type { Listener } from "../../core/core.js";
 import type { WrittenRules } from "../../core/rules-in-force.js";
@@ -19,18 +20,12 @@ export const STORE_MS_MAX = 2_000;
 /** What a worker is started with. */
 export interface WorkerStart {
   readonly rules: WrittenRules;
-  readonly switches: Switches;
+  readonly switches: SwitchStates;
   /** What keys are hashed with in logs and top lists. */
   readonly keySecret: string;
   readonly logLevel: TelemetryConfig["logLevel"];
   /** The configuration as the primary read it; undefined if it came from code, which a worker runs too. */
   readonly config: { readonly file: string; readonly text: string } | undefined;
-}
-
-/** What an operator has switched off. */
-export interface Switches {
-  readonly all: boolean;
-  readonly rules: readonly string[];
 }
 
 /** The name and addresses of a worker's listener. */

@@ -2,6 +2,7 @@
 // gone.
 
 import { resilient, systemClock } from "sluice";
+import type { SwitchStates } from "sluice/rules";
 import type { Config } from "../../config/config.js";
 import { openKeyResolver } from "../../control/keys/open-key-resolver.js";
 import { EnforcedState } from "../../control/state/enforced-state.js";
@@ -26,7 +27,6 @@ import {
   type ListenerAddress,
   START_MS_MAX,
   STORE_MS_MAX,
-  type Switches,
   type WorkerStart,
 } from "../channel/control-messages.js";
 import { RequestChannel } from "../channel/request-channel.js";
@@ -61,7 +61,7 @@ export class Worker {
     channels.control.onceGone(() => void this.#close(1));
     this.#primary = new RequestChannel(channels.control, {
       rules: (written: WrittenRules) => this.#replace(written),
-      switches: (switches: Switches) => this.#switch(switches),
+      switches: (switches: SwitchStates) => this.#switch(switches),
       control: () => this.#control?.follow(),
       reload: ({ logLevel }: { logLevel: string }) => this.#reload(logLevel),
       metrics: () => this.#core?.telemetry.metricValues(),
@@ -137,16 +137,9 @@ export class Worker {
     if (this.#core !== undefined) replaceAll(policiesOf(this.#core), toWorkerRules(written));
   }
 
-  #switch({ all, rules }: Switches): void {
+  #switch(switches: SwitchStates): void {
     if (this.#core === undefined || this.#control !== undefined) return;
-    for (const policy of policiesOf(this.#core)) {
-      const before = policy.switchedOff;
-      if (all && !before.all) policy.disable();
-      if (!all && before.all) policy.enable();
-      const known = new Set(policy.rules.rules.map(({ id }) => id));
-      for (const id of rules) if (known.has(id)) policy.disable(id);
-      for (const id of before.rules) if (!rules.includes(id)) policy.enable(id);
-    }
+    for (const policy of policiesOf(this.#core)) policy.setSwitches(switches);
   }
 
   async #reload(logLevel: string): Promise<void> {

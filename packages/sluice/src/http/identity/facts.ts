@@ -102,7 +102,7 @@ export class RequestFacts implements Facts {
     return this.#resolved === undefined ? this.#known().tier : this.#resolved.tier;
   }
 
-  get plan(): string | undefined {
+  get plan(): string | null | undefined {
     return this.#resolved?.plan;
   }
 

@@ -47,6 +47,19 @@ it("leaves facts that have a plan as they are: an API key brought everything alo
   expect(await standOf({ tenant: "acme", plan: "other" })).toEqual([["all", 1]]);
 });
 
+it("does not look up the tenant of an API key that is known to have no plan", async () => {
+  const { policy, standOf } = start();
+  const asked: string[] = [];
+  policy.describeTenants((tenant) => {
+    asked.push(tenant);
+    return { tier: "gold" };
+  });
+  expect(await standOf({ tenant: "small", plan: null })).toEqual([["all", 1]]);
+  expect(asked).toEqual([]);
+  expect(await standOf({ tenant: "small" })).toEqual([["all", 2]]);
+  expect(asked).toEqual(["small"]);
+});
+
 it("completes the facts when the caller is identified", async () => {
   const { policy } = start();
   const request = { method: "GET", path: "/" };

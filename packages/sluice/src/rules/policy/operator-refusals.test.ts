@@ -155,7 +155,6 @@ describe("a switch to deny", () => {
     policy.switch("api", "off");
     expect(admit(policy)).toMatchObject({ reason: "denied", rule: undefined });
     expect(policy.switches).toEqual({ all: "deny", rules: [{ rule: "api", state: "off" }] });
-    expect(policy.switchedOff).toEqual({ all: false, rules: ["api"] });
     policy.switch(undefined, "on");
     policy.switch("api", "on");
     expect(admit(policy)).toMatchObject({ allowed: true, remaining: 8 });

@@ -1,11 +1,13 @@
 // What operators refuse before any rule is asked: callers that are blocked, and requests of rules whose switch is
 // `deny`. A policy without either has none of this on the way of its requests.
 
+import { wallMsOf } from "../../base/clock.js";
 import type { Facts } from "../facts.js";
 import { Matcher } from "../match/matcher.js";
 import type { NormalizedRequest } from "../match/normalized-request.js";
 import type { CompiledRule, CompiledRules } from "./compile.js";
-import type { RefusalCause } from "./policy-decision.js";
+import type { Policy } from "./policy.js";
+import type { PolicyDecision, RefusalCause } from "./policy-decision.js";
 
 /** A caller that is blocked. */
 export interface CallerBlock {
@@ -75,8 +77,8 @@ export class OperatorRefusals {
    */
   find(normalized: NormalizedRequest, wallMs: number, isKnown: boolean): RefusalCause | undefined {
     if (this.#isAllDenied) return DENIED;
-    const block = this.#blocks?.find(normalized.facts, wallMs);
-    if (block !== undefined && block.untilMs > wallMs) return toBlocked(block, wallMs);
+    const blocked = this.#blocks && findBlock(this.#blocks, normalized.facts, wallMs);
+    if (blocked !== undefined) return blocked;
     const [rule] = this.#denied.match(normalized);
     const [found] = rule !== undefined || !isKnown ? [rule] : this.#deniedLate.match(normalized);
     return found === undefined ? undefined : { ...DENIED, rule: found.definition.id };
@@ -95,7 +97,20 @@ const DENIED: RefusalCause = {
   block: undefined,
 };
 
-function toBlocked(block: CallerBlock, wallMs: number): RefusalCause {
+/**
+ * The refusal of a caller that operators block, for requests that no rule decides; undefined if it is not blocked.
+ *
+ * @internal
+ */
+export function refuseBlocked(policy: Policy, facts: Facts): PolicyDecision | undefined {
+  const { callerBlocks, clock } = policy;
+  const cause = callerBlocks && findBlock(callerBlocks, facts, wallMsOf(clock));
+  return cause && policy.refuse(cause);
+}
+
+function findBlock(blocks: CallerBlocks, facts: Facts, wallMs: number): RefusalCause | undefined {
+  const block = blocks.find(facts, wallMs);
+  if (block === undefined || block.untilMs <= wallMs) return undefined;
   return {
     reason: "blocked",
     rule: undefined,

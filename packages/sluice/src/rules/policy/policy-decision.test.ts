@@ -66,12 +66,12 @@ describe("the figures of a policy", () => {
 describe("the switches of a policy", () => {
   it("are reported as operators left them", () => {
     const policy = createPolicy({ rules: RULES });
-    expect(policy.switchedOff).toEqual({ all: false, rules: [] });
+    expect(policy.switches).toEqual({ all: "on", rules: [] });
     policy.disable("two");
     policy.disable();
-    expect(policy.switchedOff).toEqual({ all: true, rules: ["two"] });
+    expect(policy.switches).toEqual({ all: "off", rules: [{ rule: "two", state: "off" }] });
     policy.enable();
     policy.enable("two");
-    expect(policy.switchedOff).toEqual({ all: false, rules: [] });
+    expect(policy.switches).toEqual({ all: "on", rules: [] });
   });
 });

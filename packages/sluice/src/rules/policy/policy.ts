@@ -9,12 +9,11 @@ import type { Facts } from "../facts.js";
 import type { Rule, RuleSet } from "../rule.js";
 import { type FindTenant, withProfile } from "../tenant-profile.js";
 import type { AdmitOptions } from "./admit-options.js";
-import type { CallerRefusal } from "./caller-refusal.js";
 import { CompiledRules } from "./compile.js";
 import { type ExplainOptions, type Explanation, explainRequest } from "./explain.js";
 import { Lanes, type PolicyStats } from "./lanes.js";
 import { type CallerBlocks, OperatorRefusals } from "./operator-refusals.js";
-import { PolicyDecision } from "./policy-decision.js";
+import { PolicyDecision, type RefusalCause } from "./policy-decision.js";
 import { type PolicyEvent, toSettleReport } from "./policy-events.js";
 import { RuleKey, ruleOf } from "./policy-operator.js";
 import {
@@ -107,11 +106,9 @@ export class Policy {
     return this.#switches.states;
   }
 
-  /** What operators switched off: everything, and single rules, those that have since been removed included. */
-  get switchedOff(): { readonly all: boolean; readonly rules: readonly string[] } {
-    const { all, rules } = this.#switches.states;
-    const off = rules.filter(({ state }) => state === "off");
-    return { all: all === "off", rules: off.map(({ rule }) => rule) };
+  /** The callers that are blocked, as `blockCallers` was given them. */
+  get callerBlocks(): CallerBlocks | undefined {
+    return this.#blocks;
   }
 
   /**
@@ -163,8 +160,8 @@ export class Policy {
    *
    * @internal
    */
-  refuse(refusal: CallerRefusal): PolicyDecision {
-    return new PolicyDecision(this.version, [], undefined, refusal);
+  refuse(cause: RefusalCause): PolicyDecision {
+    return new PolicyDecision(this.version, [], undefined, cause);
   }
 
   /**

@@ -124,7 +124,8 @@ export async function switchEverywhere(
 /** A rule in force, or one that is gone and still switched off. @throws ServerError `SLUICE_NOT_FOUND`. */
 export function mustExist({ policy }: Core, ruleId: string): void {
   const isKnown =
-    policy.rules.rules.some(({ id }) => id === ruleId) || policy.switchedOff.rules.includes(ruleId);
+    policy.ruleOf(ruleId) !== undefined ||
+    policy.switches.rules.some(({ rule }) => rule === ruleId);
   if (!isKnown) throw new ServerError("SLUICE_NOT_FOUND", `there is no rule ${show(ruleId)}`);
 }
 

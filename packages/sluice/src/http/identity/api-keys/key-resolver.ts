@@ -15,8 +15,8 @@ export interface ResolvedKey {
   readonly tenant?: string | undefined;
   /** Which of a rule's tiers applies. */
   readonly tier?: string | undefined;
-  /** Which plan's limits apply. */
-  readonly plan?: string | undefined;
+  /** Which plan's limits apply. Null: the tenant is known to have none, and `policy.describeTenants` is not asked. */
+  readonly plan?: string | null | undefined;
   /** What the key may be used for. Rules don't read it. */
   readonly scopes?: readonly string[] | undefined;
   /** Anything else that rules match or count by, by name. */
