@@ -14,6 +14,7 @@ import {
   required,
 } from "sluice/shapes";
 import { controlAnswers } from "./control-replies.js";
+import { ledgerAnswers } from "./ledger-replies.js";
 import { ANY_COUNT, amount, many, open, text } from "./reply-shapes.js";
 
 /** Every response of the admin port carries this header field; its value is the version of Sluice. */
@@ -190,6 +191,7 @@ export const answers = {
   rules,
   top,
   ...controlAnswers,
+  ...ledgerAnswers,
 } as const;
 
 /** The name of a question. */

@@ -15,6 +15,7 @@ import { ruleSetRoutes } from "./routes/control/rule-set-routes.js";
 import { switchRoutes } from "./routes/control/switch-routes.js";
 import { tenantRoutes } from "./routes/control/tenant-routes.js";
 import { counterRoutes } from "./routes/counters/counter-routes.js";
+import { ledgerRoutes } from "./routes/ledger/ledger-routes.js";
 import { serviceRoutes } from "./routes/service-routes.js";
 import { sessionRoutes } from "./routes/session-routes.js";
 
@@ -29,6 +30,7 @@ const described: readonly Route[] = [
   ...blockRoutes,
   ...switchRoutes,
   ...accessTokenRoutes,
+  ...ledgerRoutes,
   ...auditRoutes,
   ...feedRoutes,
   ...sessionRoutes,

@@ -4,6 +4,7 @@
 import { wallMs } from "../base/clock.js";
 import type { RulesUse } from "../core/rules/read-job.js";
 import type { Database } from "../database/database.js";
+import { LedgerReader } from "../ledger/reading/ledger-reader.js";
 import {
   type AuditEntry,
   type AuditPage,
@@ -47,6 +48,8 @@ export class ControlPlane {
   readonly blocks: Collection<Block>;
   readonly switches: Collection<Switch>;
   readonly accessTokens: AccessTokens;
+  /** What was charged to durable quotas. */
+  readonly ledger: LedgerReader;
   readonly #database: Database;
   readonly #changes: Changes;
 
@@ -63,6 +66,7 @@ export class ControlPlane {
     this.overrides = new Collection(overrides, parts);
     this.blocks = new Collection(blocks, parts);
     this.switches = new Collection(switches, parts);
+    this.ledger = new LedgerReader(database);
     this.accessTokens = new AccessTokens(database, changes, { fillRandom, now });
   }
 

@@ -1,0 +1,226 @@
+// Routes of the ledger for people: how quotas stand, what was used, which entries there are, and whether all is whole.
+
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { anyString, choice, object, optional, required, withDefault } from "sluice/shapes";
+import { ServerError } from "../../../base/errors.js";
+import type { ControlPlane } from "../../../control/control-plane.js";
+import { entityName, ruleId } from "../../../control/entities/entity-shapes.js";
+import type { Core } from "../../../core/core.js";
+import { ENTRY_KINDS } from "../../../ledger/accounts/entry.js";
+import {
+  EXPORT_FORMATS,
+  EXPORT_TYPES,
+  toExport,
+  toExported,
+} from "../../../ledger/reading/entry-export.js";
+import type { EntryCursor, EntryFilter } from "../../../ledger/reading/entry-pages.js";
+import type { QuotaStatus } from "../../../ledger/reading/quota-status.js";
+import { json } from "../../admin-reply.js";
+import { ledgerAnswers } from "../../ledger-replies.js";
+import { paging, toPage } from "../../paging.js";
+import { type QueryTime, queryTime, toMs } from "../../query-time.js";
+import { controlRoute, nothing, type Route } from "../../route.js";
+
+const MONTH_MS = 30 * 86_400_000;
+const SUBJECT_LENGTH_MAX = 600;
+/** Says how many entries an export has, for a progress bar. */
+export const ENTRIES_HEADER = "Sluice-Entries";
+
+const filters = {
+  tenant: optional(entityName, "Only accounts of this tenant."),
+  subject: optional(
+    anyString(SUBJECT_LENGTH_MAX),
+    "Only accounts of this key, as the rule counts it: `user:42`.",
+  ),
+  meter: optional(ruleId, "Only accounts of this rule."),
+  kind: optional(choice(ENTRY_KINDS), "Only entries of this kind."),
+  from: optional(queryTime, "From this time on; a day begins in UTC. Default: the first entry."),
+  to: optional(queryTime, "Up to, but not including, this time. Default: now."),
+};
+
+/** The routes of the ledger that change nothing. */
+export const ledgerRoutes: readonly Route[] = [
+  controlRoute({
+    method: "GET",
+    path: "/v1/quotas",
+    role: "viewer",
+    summary: "How the durable quotas of a tenant stand in their periods, with a forecast.",
+    query: object({
+      tenant: required(entityName, "Whose quotas."),
+      meter: optional(ruleId, "Only that of this rule."),
+    }),
+    reply: ledgerAnswers.quotas,
+    handle: async (plane, { query: { tenant, meter } }, { core }) => {
+      const timeZone = await timeZoneOf(plane, tenant);
+      const subject = toSubject(tenant);
+      const nowMs = wallMsOf(core);
+      const items = await plane.ledger.quotas({ subject, meter, timeZone, nowMs });
+      return json({ tenant, timeZone, items: items.map(toQuotaView) });
+    },
+  }),
+  controlRoute({
+    method: "GET",
+    path: "/v1/usage",
+    role: "viewer",
+    summary: "What a tenant used of its durable quotas, by meter and day.",
+    query: object({
+      tenant: required(entityName, "Whose usage."),
+      meter: optional(ruleId, "Only that of this rule."),
+      from: optional(queryTime, "A day begins in the tenant's time zone. Default: 30 days ago."),
+      to: optional(queryTime, "Up to, but not including, this time. Default: now."),
+      by: withDefault(choice(["day"]), "day", "What is added up."),
+    }),
+    reply: ledgerAnswers.usage,
+    handle: async (plane, { query: { tenant, meter, from, to, by } }, { core }) => {
+      const timeZone = await timeZoneOf(plane, tenant);
+      const nowMs = wallMsOf(core);
+      const span = toSpan({ from, to }, { timeZone, fromMs: nowMs - MONTH_MS, toMs: nowMs + 1 });
+      const filter = { subject: toSubject(tenant), meter, timeZone, ...span };
+      const items = await plane.ledger.usage(filter);
+      return json({ tenant, timeZone, ...span, by, items });
+    },
+  }),
+  controlRoute({
+    method: "GET",
+    path: "/v1/ledger/entries",
+    role: "viewer",
+    summary: "Entries of the ledger, the earliest first.",
+    query: object({ ...paging, ...filters }),
+    reply: ledgerAnswers.ledgerEntries,
+    handle: async (plane, { query: { after, limit, ...filter } }, { core }) => {
+      const page = { after: after === undefined ? undefined : toCursor(after), limit: limit + 1 };
+      const entries = await plane.ledger.entries(toFilter(filter, core), page);
+      return json(toPage(entries.map(toExported), limit, fromCursor));
+    },
+  }),
+  controlRoute({
+    method: "GET",
+    path: "/v1/ledger/export",
+    role: "viewer",
+    summary:
+      "All entries of the ledger that are meant, as CSV or as one JSON list, while they are read.",
+    query: object({
+      ...filters,
+      format: withDefault(choice(EXPORT_FORMATS), "csv", "Of the export."),
+    }),
+    reply: undefined,
+    handle: async (plane, { query: { format, ...query } }, { core }) => {
+      const filter = toFilter(query, core);
+      const entries = await plane.ledger.countEntries(filter);
+      const pieces = toExport(plane.ledger.entryPages(filter), format);
+      return {
+        stream: (response) => {
+          response.writeHead(200, {
+            "Content-Type": EXPORT_TYPES[format],
+            "Content-Disposition": `attachment; filename="ledger.${format}"`,
+            "Cache-Control": "no-store",
+            "X-Content-Type-Options": "nosniff",
+            [ENTRIES_HEADER]: entries,
+          });
+          return write(response, pieces);
+        },
+      };
+    },
+  }),
+  controlRoute({
+    method: "POST",
+    path: "/v1/ledger/verify",
+    role: "operator",
+    summary:
+      "Reads the whole ledger, and lists what does not fit: balances, chains, quotas, holds.",
+    input: nothing,
+    reply: ledgerAnswers.ledgerReport,
+    handle: async (plane) => {
+      const { problems, problemCount, ...read } = await plane.ledger.verify();
+      const listed = problems.map(({ meter = null, subject = null, sequence = null, ...rest }) => ({
+        ...rest,
+        meter,
+        subject,
+        sequence,
+      }));
+      return json({ valid: problemCount === 0, ...read, problemCount, problems: listed });
+    },
+  }),
+];
+
+/** The key of a tenant under rules with `key: tenant`. */
+export function toSubject(tenant: string): string {
+  return `tenant:${tenant}`;
+}
+
+/** A quota as it is answered. */
+export function toQuotaView({ forecast, ...status }: QuotaStatus) {
+  return { ...status, forecast: forecast === undefined ? null : toForecastView(forecast) };
+}
+
+function toForecastView(forecast: NonNullable<QuotaStatus["forecast"]>) {
+  const { unitsPerDay, day = null, atMs = null, earliestDay = null, latestDay = null } = forecast;
+  return { unitsPerDay, day, atMs, earliestDay, latestDay };
+}
+
+/** Where the days of a tenant begin. Tenants that are not in the control plane have days of UTC. */
+export async function timeZoneOf(plane: ControlPlane, tenant: string): Promise<string> {
+  return (await plane.tenants.find(tenant))?.body.timeZone ?? "UTC";
+}
+
+/** The wall clock of a service. */
+export function wallMsOf({ clock }: Core): number {
+  return clock.wall?.() ?? clock.now();
+}
+
+interface TimeRange {
+  readonly from?: QueryTime | undefined;
+  readonly to?: QueryTime | undefined;
+}
+
+function toSpan(
+  { from, to }: TimeRange,
+  otherwise: { readonly timeZone: string; readonly fromMs: number; readonly toMs: number },
+): { fromMs: number; toMs: number } {
+  const { timeZone } = otherwise;
+  const fromMs = from === undefined ? otherwise.fromMs : toMs(from, timeZone);
+  const endMs = to === undefined ? otherwise.toMs : toMs(to, timeZone);
+  if (fromMs <= endMs) return { fromMs, toMs: endMs };
+  throw new ServerError("SLUICE_REQUEST_INVALID", "`from` is later than `to`");
+}
+
+interface FilterQuery extends TimeRange, Pick<EntryFilter, "subject" | "meter" | "kind"> {
+  readonly tenant?: string | undefined;
+}
+
+function toFilter(
+  { tenant, subject, meter, kind, ...range }: FilterQuery,
+  core: Core,
+): EntryFilter {
+  if (tenant !== undefined && subject !== undefined)
+    throw new ServerError("SLUICE_REQUEST_INVALID", "use `tenant` or `subject`, not both");
+  const span = toSpan(range, { timeZone: "UTC", fromMs: 0, toMs: wallMsOf(core) + 1 });
+  return { ...span, meter, kind, subject: tenant === undefined ? subject : toSubject(tenant) };
+}
+
+function fromCursor({ atMs, accountId, sequence }: EntryCursor): string {
+  return `${atMs}.${sequence}.${accountId}`;
+}
+
+function toCursor(text: string): EntryCursor {
+  const [, atMs, sequence, accountId] = /^(\d{1,16})\.(\d{1,16})\.([\w-]{1,100})$/.exec(text) ?? [];
+  if (accountId === undefined)
+    throw new ServerError("SLUICE_REQUEST_INVALID", "`after` must be `next` of the page before");
+  return { atMs: Number(atMs), sequence: Number(sequence), accountId };
+}
+
+/** Writes pieces as fast as they are read, and stops when the reader has gone. */
+async function write(response: ServerResponse, pieces: AsyncIterable<string>): Promise<void> {
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
+  try {
+    for await (const piece of pieces) {
+      if (gone.signal.aborted) return;
+      if (!response.write(piece)) await once(response, "drain", { signal: gone.signal });
+    }
+    response.end();
+  } catch (error) {
+    if (!gone.signal.aborted) throw error;
+  }
+}
