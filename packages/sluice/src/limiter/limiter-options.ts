@@ -1,7 +1,6 @@
 // The options of a limiter, and the counters that follow from them.
 
 import { type Clock, toClock } from "../base/clock.js";
-import { show } from "../base/errors.js";
 import { nonEmptyString, readOptions, refuse } from "../base/shapes/code-options.js";
 import {
   anything,
@@ -9,12 +8,12 @@ import {
   object,
   optional,
   required,
-  type Shape,
   wholeNumber,
   withDefault,
 } from "../base/shapes/shapes.js";
 import { isLimit } from "../limits/limits.js";
 import { type LimitOrRate, limitsInCode } from "../limits/rate.js";
+import { anyStore } from "../stores/any-store.js";
 import { toGuarded } from "../stores/guarded.js";
 import { memoryStore } from "../stores/memory/memory-store.js";
 import { POLICIES, TIMEOUT_BOUNDS } from "../stores/resilient/resilient-options.js";
@@ -65,32 +64,9 @@ export interface LimiterSetup {
 
 const SITE = { name: "createLimiter", code: "SLUICE_OPTION_INVALID" } as const;
 
-const STORE_VERBS = [
-  "decide",
-  "peek",
-  "debit",
-  "settle",
-  "refund",
-  "block",
-  "unblock",
-  "reset",
-  "close",
-] as const satisfies readonly (keyof Store)[];
-
-const store: Shape<Store> = {
-  what: "a store such as memoryStore()",
-  schema: {},
-  read: (value, spot) => {
-    const missing = STORE_VERBS.filter((verb) => !hasFunction(value, verb));
-    if (missing.length === 0) return value as Store;
-    const seen = `${show(value)}, which does not have ${missing.join(", ")}`;
-    return spot.say(`must be ${store.what}, got ${seen}`);
-  },
-};
-
 const OPTIONS = object({
   limit: required(limitsInCode),
-  store: optional(store),
+  store: optional(anyStore),
   clock: optional(anything()),
   name: withDefault(nonEmptyString, "default"),
   onStoreFailure: optional(choice(POLICIES)),
@@ -119,12 +95,4 @@ export function toSetup(options: LimiterOptions): LimiterSetup {
   const isAlone = options.name === undefined;
   const releaseName = ownsStore ? () => {} : claimName(SITE, bare, { name, limits, isAlone });
   return { name, counters, store, ownsStore, clock, releaseName };
-}
-
-function hasFunction(value: unknown, name: string): boolean {
-  return isObject(value) && typeof value[name] === "function";
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }

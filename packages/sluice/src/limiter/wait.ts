@@ -6,7 +6,7 @@ import type { Decision } from "../base/decision.js";
 import { SluiceError, show } from "../base/errors.js";
 import { LinkedList } from "../base/linked-list.js";
 import { andThen, type MaybePromise, notify } from "../base/maybe-promise.js";
-import { asOptions, orDefault, refuse } from "../base/shapes/code-options.js";
+import { asOptions, refuse } from "../base/shapes/code-options.js";
 import { isShaper, type Limit } from "../limits/limits.js";
 import type { PeekRequest, RequestOptions } from "./limiter-verbs.js";
 import type { Reservation } from "./reservation.js";
@@ -196,7 +196,7 @@ interface Wait {
 
 function toWait(options: WaitOptions | undefined): Wait {
   const given = asOptions(SITE, options ?? {}, KNOWN);
-  const timeoutMs = orDefault(given.timeoutMs, Number.POSITIVE_INFINITY);
+  const { timeoutMs = Number.POSITIVE_INFINITY } = given;
   const isTime = timeoutMs === Number.POSITIVE_INFINITY || Number.isSafeInteger(timeoutMs);
   if (typeof timeoutMs !== "number" || !isTime || timeoutMs < 0) {
     const expected = "timeoutMs must be a whole number of milliseconds from 0, or Infinity";

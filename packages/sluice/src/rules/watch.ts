@@ -5,7 +5,8 @@
 import { type CancelTimer, type Clock, startTimer, toClock } from "../base/clock.js";
 import { SluiceError, show, warn } from "../base/errors.js";
 import { notify } from "../base/maybe-promise.js";
-import { asOptions, orDefault, refuse, whole } from "../base/shapes/code-options.js";
+import { anyFunction, readOptions, refuse } from "../base/shapes/code-options.js";
+import { anything, object, optional, wholeNumber, withDefault } from "../base/shapes/shapes.js";
 import { parseRules } from "./parse/parse.js";
 import type { Policy } from "./policy/policy.js";
 
@@ -35,6 +36,11 @@ export interface RulesWatch {
 
 const SITE = { name: "watchRules", code: "SLUICE_OPTION_INVALID" } as const;
 const POLL_MS = { min: 10, max: 3_600_000 };
+const OPTIONS = object({
+  pollMs: withDefault(wholeNumber(POLL_MS), 1_000),
+  onError: withDefault(anyFunction, warnOf),
+  clock: optional(anything()),
+} satisfies Record<keyof WatchOptions, unknown>);
 
 /**
  * Puts the rules of a file in force now, and whenever it says others. It is looked at every `pollMs`; a
@@ -49,17 +55,9 @@ export function watchRules(
   policy: RulesHolder,
   options: WatchOptions = {},
 ): RulesWatch {
-  const given = asOptions(SITE, options, ["pollMs", "onError", "clock"]);
+  const { pollMs, onError, clock } = readOptions(SITE, OPTIONS, options);
   if (typeof file !== "string" || file === "") refuse(SITE, `needs a file, got ${show(file)}`);
-  if (given.onError !== undefined && typeof given.onError !== "function") {
-    refuse(SITE, `onError must be a function, got ${show(given.onError)}`);
-  }
-  const pollMs = whole(SITE, "pollMs", orDefault(given.pollMs, 1_000), POLL_MS);
-  return new FileWatch(file, policy, {
-    pollMs,
-    clock: toClock(SITE, given.clock),
-    onError: options.onError ?? warnOf,
-  });
+  return new FileWatch(file, policy, { pollMs, onError, clock: toClock(SITE, clock) });
 }
 
 class FileWatch implements RulesWatch {

@@ -278,10 +278,10 @@ describe("the cases", () => {
     [{ createStore, skip: { "no such claim": "because" } }, 'no group, got "no such claim"'],
     [{ createStore, skip: { [group.keys]: "" } }, `needs a reason for "${group.keys}", got ""`],
     [{ createStore, skip: [] }, "skip must be an object of reasons by name, got []"],
-    [{}, "createStore must be a function, got undefined"],
+    [{}, "createStore is missing; it must be a function"],
     [{ createStore, traces: 0 }, "traces must be a whole number from 1 to 1000000, got 0"],
     [{ createStore, seed: -1 }, "seed must be a whole number from 0 to 9007199254740991, got -1"],
-    [{ createStore, limits: [] }, "limits must be a list of algorithms, got []"],
+    [{ createStore, limits: [] }, "limits must be a list of 1 to 100 items, got 0"],
     [{ createStore, limits: ["quotas"] }, 'got "quotas"; did you mean quota?'],
     [undefined, "needs an object of options, got undefined"],
   ])("refuse the options %j", (options, seen) => {

@@ -4,7 +4,20 @@
 
 import type { Clock } from "../base/clock.js";
 import { show } from "../base/errors.js";
-import { asOptions, type OptionSite, oneOf, refuse, whole } from "../base/shapes/code-options.js";
+import { anyFunction, type OptionSite, readOptions } from "../base/shapes/code-options.js";
+import {
+  anyName,
+  anything,
+  as,
+  choice,
+  listOf,
+  mapOf,
+  object,
+  required,
+  type Shape,
+  wholeNumber,
+  withDefault,
+} from "../base/shapes/shapes.js";
 import type { Limit } from "../limits/limits.js";
 import type { Store } from "../stores/store.js";
 import { blockClaims } from "./conformance/blocks.js";
@@ -54,8 +67,6 @@ export interface ConformanceCase {
 const SITE: OptionSite = { name: "storeConformance", code: "SLUICE_OPTION_INVALID" };
 const START_MS = Date.UTC(2024, 5, 1, 12);
 const ALGORITHMS = Object.keys(drawLimit) as Algorithm[];
-const TRACES = 300;
-const SEED = 1;
 
 const claims: readonly Claim[] = [
   ...tableClaims,
@@ -78,7 +89,8 @@ const claims: readonly Claim[] = [
  * }
  */
 export function storeConformance(options: StoreConformanceOptions): ConformanceCase[] {
-  const settings = toSettings(options);
+  const { limits, ...given } = readOptions(SITE, OPTIONS, options);
+  const settings: Settings = { ...given, algorithms: new Set(limits) };
   return claims.map((claim) => {
     const { group } = claim;
     const name = nameOf(claim);
@@ -102,47 +114,32 @@ interface Settings {
   readonly seed: number;
 }
 
-function toSettings(options: unknown): Settings {
-  const {
-    createStore,
-    limits = ALGORITHMS,
-    skip = {},
-    traces = TRACES,
-    seed = SEED,
-  } = asOptions(SITE, options, ["createStore", "limits", "skip", "traces", "seed"]);
-  if (typeof createStore !== "function") {
-    refuse(SITE, `createStore must be a function, got ${show(createStore)}`);
-  }
-  return {
-    createStore: createStore as Settings["createStore"],
-    algorithms: toAlgorithms(limits),
-    skip: toSkip(skip),
-    traces: whole(SITE, "traces", traces, { min: 1, max: 1_000_000 }),
-    seed: whole(SITE, "seed", seed, { min: 0, max: Number.MAX_SAFE_INTEGER }),
-  };
-}
-
-function toAlgorithms(limits: unknown): ReadonlySet<Algorithm> {
-  if (!Array.isArray(limits) || limits.length === 0) {
-    refuse(SITE, `limits must be a list of algorithms, got ${show(limits)}`);
-  }
-  return new Set(limits.map((each, i) => oneOf(SITE, `limits[${i}]`, each, ALGORITHMS)));
-}
-
-function toSkip(skip: unknown): ReadonlyMap<string, string> {
-  const known = new Set(claims.flatMap((claim) => [claim.group, nameOf(claim)]));
-  if (typeof skip !== "object" || skip === null || Array.isArray(skip)) {
-    refuse(SITE, `skip must be an object of reasons by name, got ${show(skip)}`);
-  }
-  const entries: [string, unknown][] = Object.entries(skip);
-  for (const [name, reason] of entries) {
-    if (!known.has(name)) refuse(SITE, `skip names no case and no group, got ${show(name)}`);
-    if (typeof reason !== "string" || reason === "") {
-      refuse(SITE, `skip needs a reason for ${show(name)}, got ${show(reason)}`);
+/** Refuses names that are neither a case nor a group. */
+const skips: Shape<ReadonlyMap<string, string>> = as(
+  mapOf(anyName, anything(), {
+    countMin: 0,
+    countMax: 10_000,
+    what: "an object of reasons by name",
+  }),
+  (reasons, spot) => {
+    const known = new Set(claims.flatMap((claim) => [claim.group, nameOf(claim)]));
+    for (const [name, reason] of reasons) {
+      if (!known.has(name)) return spot.say(`names no case and no group, got ${show(name)}`);
+      if (typeof reason !== "string" || reason === "") {
+        return spot.say(`needs a reason for ${show(name)}, got ${show(reason)}`);
+      }
     }
-  }
-  return new Map(entries as [string, string][]);
-}
+    return reasons as ReadonlyMap<string, string>;
+  },
+);
+
+const OPTIONS = object({
+  createStore: required(anyFunction),
+  limits: withDefault(listOf(choice(ALGORITHMS), { countMax: 100 }), ALGORITHMS),
+  skip: withDefault(skips, {}),
+  traces: withDefault(wholeNumber({ min: 1, max: 1_000_000 }), 300),
+  seed: withDefault(wholeNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }), 1),
+} satisfies Record<keyof StoreConformanceOptions, unknown>);
 
 function nameOf({ group, title }: Claim): string {
   return `${group}: ${title}`;

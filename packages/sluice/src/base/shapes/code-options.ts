@@ -2,7 +2,8 @@
 // function and says what was seen: `memoryStore: keysMax must be a whole number from 1 to 100000000, got 0`.
 
 import { SluiceError, type SluiceErrorCode, show } from "../errors.js";
-import { choice, flag, isRecord, type Shape, wholeNumber } from "./shape.js";
+import { optional } from "./objects.js";
+import { anything, type Field, isRecord, type Shape } from "./shape.js";
 import { type Path, Reading, type Refusal, Spot } from "./spot.js";
 
 /** Where an option was seen: the function that it was passed to, and the code of the error. */
@@ -37,27 +38,31 @@ class OptionReading extends Reading {
   }
 
   report(path: Path, problem: string): never {
-    this.#throw(path.slice(0, -1), `${path.at(-1)} ${problem}`);
+    refuse(this.#site, `${toText(path)} ${problem}`);
   }
 
   override refuse(path: Path, refusal: Refusal): void {
     if (path.length > 0) super.refuse(path, refusal);
-    else this.#throw([], `needs an object of options, got ${show(refusal.seen)}`);
+    else refuse(this.#site, `needs an object of options, got ${show(refusal.seen)}`);
   }
 
   override reportUnknown(path: Path, hint: string): never {
-    this.#throw(path.slice(0, -1), `unknown option ${show(path.at(-1))}${hint}`);
-  }
-
-  #throw(around: Path, what: string): never {
-    const { name, code } = this.#site;
-    refuse({ name: [name, ...around].join("."), code }, what);
+    const around = path.length > 1 ? `${toText(path.slice(0, -1))}: ` : "";
+    refuse(this.#site, `${around}unknown option ${show(path.at(-1))}${hint}`);
   }
 }
 
+/** `limits[0].name` */
+function toText([first, ...rest]: Path): string {
+  return rest.reduce<string>(
+    (text, step) => (typeof step === "number" ? `${text}[${step}]` : `${text}.${step}`),
+    `${first}`,
+  );
+}
+
 /**
- * The options as an object whose values are still unknown, for functions that read them one by one. Refuses what is not
- * an object, and names that are not `known`. Allocates nothing for good ones: `wait` reads its options with every call.
+ * The options as an object whose values are still unknown, for functions that read them with every call. Refuses what is
+ * not an object, and names that are not `known`. Allocates nothing for good ones.
  */
 export function asOptions<K extends string>(
   site: OptionSite,
@@ -71,11 +76,6 @@ export function asOptions<K extends string>(
   return options as Partial<Record<K, unknown>>;
 }
 
-/** A value, or its default if it was left out. Only `undefined` counts as left out, not `null`. */
-export function orDefault(value: unknown, byDefault: unknown): unknown {
-  return value === undefined ? byDefault : value;
-}
-
 /** The options of a verb, if they are an object at all; their fields are checked one by one. */
 export function asGiven<T>(options: T): T {
   if (typeof options === "object" && options !== null) return options;
@@ -83,24 +83,12 @@ export function asGiven<T>(options: T): T {
   throw new SluiceError("SLUICE_OPTION_INVALID", seen);
 }
 
-/** A whole number within bounds, both included. */
-export function whole(
-  site: OptionSite,
-  field: string,
-  value: unknown,
-  bounds: { min: number; max: number },
-): number {
-  return readOption(site, field, wholeNumber(bounds), value);
-}
-
-/** One of some words. */
-export function oneOf<T extends string>(
-  site: OptionSite,
-  field: string,
-  value: unknown,
-  choices: readonly T[],
-): T {
-  return readOption(site, field, choice(choices), value);
+/** Options of these names whose values another shape reads: here they may be anything. */
+export function passedOn<K extends string>(
+  names: readonly K[],
+): Readonly<Record<K, Field<NonNullable<unknown> | null | undefined>>> {
+  const field = optional(anything());
+  return Object.fromEntries(names.map((name) => [name, field])) as Record<K, typeof field>;
 }
 
 /** Any function: what it takes and returns can't be checked before it is called. */
@@ -112,30 +100,24 @@ export const anyFunction: Shape<any> = {
     typeof value === "function" ? value : spot.refuse(anyFunction.what, value),
 };
 
-/** A function, or undefined if it was left out. */
-export function functionOf<T>(site: OptionSite, field: string, value: T): T | undefined {
-  return value === undefined ? undefined : readOption(site, field, anyFunction, value);
+/** A function, or what another shape reads. */
+// biome-ignore lint/suspicious/noExplicitAny: the type of the option says which function.
+export function orFunction<T>(shape: Shape<T>): Shape<T | any> {
+  return {
+    what: `${shape.what}, or a function`,
+    get schema() {
+      return shape.schema;
+    },
+    read: (value, spot) => (typeof value === "function" ? value : shape.read(value, spot)),
+  };
 }
 
-/** Refuses options of these names that are neither functions nor left out. */
-export function checkFunctions<K extends string>(
-  site: OptionSite,
-  options: { readonly [Name in K]?: unknown },
-  names: readonly K[],
-): void {
-  for (const name of names) functionOf(site, name, options[name]);
-}
-
-/** Refuses options of these names that are neither true, false nor left out: `"false"` would be true. */
-export function checkBooleans<K extends string>(
-  site: OptionSite,
-  options: { readonly [Name in K]?: unknown },
-  names: readonly K[],
-): void {
-  for (const name of names) {
-    if (options[name] !== undefined) readOption(site, name, flag, options[name]);
-  }
-}
+/** Any string. */
+export const plainString: Shape<string> = {
+  what: "a string",
+  schema: { type: "string" },
+  read: (value, spot) => (typeof value === "string" ? value : spot.refuse(plainString.what, value)),
+};
 
 /** A string that is not empty. */
 export const nonEmptyString: Shape<string> = {
@@ -144,11 +126,6 @@ export const nonEmptyString: Shape<string> = {
   read: (value, spot) =>
     typeof value === "string" && value !== "" ? value : spot.refuse(nonEmptyString.what, value),
 };
-
-/** A string that is not empty, or undefined if it was left out. */
-export function stringOf(site: OptionSite, field: string, value: unknown): string | undefined {
-  return value === undefined ? undefined : readOption(site, field, nonEmptyString, value);
-}
 
 const SECRET_LENGTH_MIN = 16;
 
@@ -162,15 +139,3 @@ export const secretString: Shape<string> = {
     return spot.say(`must be ${secretString.what}, got ${seen}`);
   },
 };
-
-/** The same as one option. */
-export function secretOf(site: OptionSite, field: string, value: unknown): string {
-  return readOption(site, field, secretString, value);
-}
-
-/** The names of all options of `T`. The compiler checks that none is missing and none is unknown. */
-export function namesOf<T extends object>(
-  names: { readonly [K in keyof T]-?: true },
-): readonly (keyof T & string)[] {
-  return Object.keys(names) as (keyof T & string)[];
-}

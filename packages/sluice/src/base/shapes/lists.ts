@@ -10,6 +10,12 @@ export interface CountBounds {
   readonly countMax: number;
 }
 
+/** How many entries a map may have, both included, and what it is for errors. */
+export interface MapOptions extends CountBounds {
+  /** Default: `an object of names and their values`. */
+  readonly what?: string;
+}
+
 /** A list. */
 export function listOf<T>(
   item: Shape<T>,
@@ -19,7 +25,9 @@ export function listOf<T>(
   const bounds = { minItems: countMin, maxItems: countMax };
   return {
     what,
-    schema: { type: "array", items: item.schema, ...bounds },
+    get schema() {
+      return { type: "array", items: item.schema, ...bounds };
+    },
     items: item,
     read: (value, spot) => {
       if (!Array.isArray(value)) return spot.refuse(what, value);
@@ -41,7 +49,9 @@ export function oneOrMany<T>(
   const list = listOf(item, { countMax });
   return {
     what: `${item.what}, or ${list.what}`,
-    schema: { anyOf: [item.schema, list.schema] },
+    get schema() {
+      return { anyOf: [item.schema, list.schema] };
+    },
     read: (value, spot) => {
       if (Array.isArray(value)) return list.read(value, spot);
       const only = item.read(value, spot);
@@ -54,14 +64,17 @@ export function oneOrMany<T>(
 export function mapOf<T>(
   name: Shape<string>,
   item: Shape<T>,
-  bounds: CountBounds,
+  bounds: MapOptions,
 ): Shape<ReadonlyMap<string, T>> & { readonly values: Shape<T> } {
+  const { what = NAMES } = bounds;
   return {
-    what: NAMES,
-    schema: mapSchema(name.schema, item.schema, bounds),
+    what,
+    get schema() {
+      return mapSchema(name.schema, item.schema, bounds);
+    },
     values: item,
     read: (value, spot) => {
-      if (!isRecord(value)) return spot.refuse(NAMES, value);
+      if (!isRecord(value)) return spot.refuse(what, value);
       const problemCount = spot.problemCount;
       const found = new Map<string, T>();
       const names = Object.keys(value).filter((key) => value[key] !== undefined);
@@ -83,14 +96,17 @@ export function mapOf<T>(
 export function recordOf<T>(
   name: Shape<string>,
   item: Shape<T>,
-  bounds: CountBounds,
+  bounds: MapOptions,
 ): Shape<Readonly<Record<string, T>>> & { readonly values: Shape<T> } {
+  const { what = NAMES } = bounds;
   return {
-    what: NAMES,
-    schema: mapSchema(name.schema, item.schema, bounds),
+    what,
+    get schema() {
+      return mapSchema(name.schema, item.schema, bounds);
+    },
     values: item,
     read: (value, spot) => {
-      if (!isRecord(value)) return spot.refuse(NAMES, value);
+      if (!isRecord(value)) return spot.refuse(what, value);
       const problemCount = spot.problemCount;
       const found: Record<string, T> = Object.create(null);
       const names = Object.keys(value);

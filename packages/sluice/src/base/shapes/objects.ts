@@ -58,7 +58,9 @@ export function object<F extends Fields>(fields: F, options: ObjectOptions = {})
     what,
     fields,
     readField,
-    schema: toSchema(fields, options),
+    get schema() {
+      return toSchema(fields, options);
+    },
     read: (value, spot) => {
       if (!isRecord(value)) return spot.refuse(what, value);
       const problemCount = spot.problemCount;
@@ -97,7 +99,9 @@ export function objectInPlace<F extends Fields>(
   return {
     what,
     fields,
-    schema: toSchema(fields, options),
+    get schema() {
+      return toSchema(fields, options);
+    },
     read: (value, spot) => {
       if (!isRecord(value)) return spot.refuse(what, value);
       const problemCount = spot.problemCount;

@@ -171,7 +171,9 @@ export function anyString(lengthMax: number, lengthMin = 1): Shape<string> {
 export function orNull<T>(shape: Shape<T>): Shape<T | null> {
   return {
     what: `${shape.what}, or null`,
-    schema: { anyOf: [shape.schema, { type: "null" }] },
+    get schema() {
+      return { anyOf: [shape.schema, { type: "null" }] };
+    },
     read: (value, spot) => (value === null ? null : shape.read(value, spot)),
   };
 }
@@ -187,7 +189,9 @@ export function either<T>(what: string, forms: readonly Form<T>[]): Shape<T> {
   const formOf = (value: unknown) => forms.find(({ fits }) => fits(value))?.shape;
   return {
     what,
-    schema: { anyOf: forms.map(({ shape }) => shape.schema) },
+    get schema() {
+      return { anyOf: forms.map(({ shape }) => shape.schema) };
+    },
     read: (value, spot) => {
       const form = formOf(value);
       return form === undefined ? spot.refuse(what, value) : form.read(value, spot);
@@ -203,7 +207,9 @@ export function as<T, U>(
 ): Shape<U> {
   return {
     what: shape.what,
-    schema: shape.schema,
+    get schema() {
+      return shape.schema;
+    },
     read: (value, spot) => {
       const read = shape.read(value, spot);
       return read === undefined ? undefined : toValue(read, spot);

@@ -10,6 +10,7 @@ export {
   anyName,
   type CountBounds,
   listOf,
+  type MapOptions,
   mapOf,
   oneOrMany,
   recordOf,

@@ -2,7 +2,16 @@
 // form the RateLimit headers are, and what can't be given together.
 
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
-import { type OptionSite, oneOf } from "../../base/shapes/code-options.js";
+import { anyFunction, nonEmptyString } from "../../base/shapes/code-options.js";
+import {
+  anything,
+  choice,
+  either,
+  type Field,
+  flag,
+  optional,
+  wholeNumber,
+} from "../../base/shapes/shapes.js";
 import type { HeaderForm } from "../response/rate-limit-headers.js";
 
 /** Options of which only one of a pair may be given. */
@@ -17,6 +26,29 @@ export const EXPRESS_LIKE_PAIRS = [
   ["settle", "skipSuccessfulRequests"],
   ["skipFailedRequests", "skipSuccessfulRequests"],
 ] as const;
+
+const STATUS = { min: 400, max: 599 };
+
+type StandardHeaders = boolean | "draft-6" | "draft-7" | "draft-8";
+
+const standardHeaders = either<StandardHeaders>("true, false, draft-6, draft-7 or draft-8", [
+  { fits: (value) => typeof value === "boolean", shape: flag },
+  { fits: () => true, shape: choice(["draft-6", "draft-7", "draft-8"]) },
+]);
+
+/** The options that both have. How long a window is, is checked with its limit. */
+export const EXPRESS_LIKE_FIELDS = {
+  windowMs: optional(anything()),
+  keyGenerator: optional(anyFunction),
+  handler: optional(anyFunction),
+  message: optional(anything()),
+  statusCode: optional(wholeNumber(STATUS)),
+  standardHeaders: optional(standardHeaders),
+  skipFailedRequests: optional(flag),
+  skipSuccessfulRequests: optional(flag),
+  requestWasSuccessful: optional(anyFunction),
+  requestPropertyName: optional(nonEmptyString),
+} satisfies Record<string, Field<unknown>>;
 
 /** What both call a failure, as rules write it. */
 const FAILURES = ["4xx", "5xx"];
@@ -50,8 +82,7 @@ export function toCounted(options: CountedResponses, isByFunction: boolean): obj
 }
 
 /** `standardHeaders` as a form of the headers. */
-export function toHeaderForm(site: OptionSite, standardHeaders: unknown): HeaderForm {
-  if (standardHeaders === true) return "draft-6";
-  if (standardHeaders === false) return "none";
-  return oneOf(site, "standardHeaders", standardHeaders, ["draft-6", "draft-7", "draft-8"]);
+export function toHeaderForm(form: StandardHeaders): HeaderForm {
+  if (form === true) return "draft-6";
+  return form === false ? "none" : form;
 }

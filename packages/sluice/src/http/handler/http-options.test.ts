@@ -29,7 +29,7 @@ describe("options of a middleware", () => {
     ["requestId", "x-id", 'requestId must be a function, got "x-id"'],
     ["onRefused", {}, "onRefused must be a function, got {}"],
     ["onError", 1, "onError must be a function, got 1"],
-    ["partitionKey", "s", 'partitionKey: needs an object of options, got "s"'],
+    ["partitionKey", "s", 'partitionKey must be an object with secret, got "s"'],
     ["skip", true, "skip must be a function, got true"],
   ])("refuse %s of %j", (name, value, message) => {
     expect(() => toRequestHandler(SITE, { limit, [name]: value })).toThrow(`rateLimit: ${message}`);

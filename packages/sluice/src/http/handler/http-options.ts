@@ -4,16 +4,27 @@
 import { type Clock, toClock } from "../../base/clock.js";
 import { show } from "../../base/errors.js";
 import {
-  asOptions,
-  functionOf,
-  namesOf,
+  anyFunction,
   type OptionSite,
-  oneOf,
-  orDefault,
+  orFunction,
+  passedOn,
+  readOptions,
   refuse,
-  secretOf,
-  whole,
+  secretString,
 } from "../../base/shapes/code-options.js";
+import {
+  anything,
+  choice,
+  either,
+  type Field,
+  flag,
+  object,
+  optional,
+  type ReadFields,
+  required,
+  wholeNumber,
+  withDefault,
+} from "../../base/shapes/shapes.js";
 import { Policy } from "../../rules/policy/policy.js";
 import { type Identity, type IdentityOptions, toIdentity } from "../identity/identity.js";
 import { HEADER_FORMS, type HeaderForm, type LegacyReset } from "../response/rate-limit-headers.js";
@@ -24,7 +35,7 @@ import { RequestHandler } from "./handler.js";
 import {
   type NamedLimit,
   type SharedOptions,
-  SIMPLE_OPTIONS,
+  SIMPLE_FIELDS,
   type SimpleOptions,
   toNamedPolicy,
   toSimplePolicy,
@@ -91,25 +102,41 @@ export interface HttpSetup {
   readonly onError: ((error: unknown) => unknown) | undefined;
 }
 
-const HTTP_OPTIONS = namesOf<HttpOptions>({
-  identity: true,
-  headers: true,
-  legacyHeaders: true,
-  retryAfterJitterMs: true,
-  body: true,
-  partitionKey: true,
-  delayedMax: true,
-  requestId: true,
-  onRefused: true,
-  onError: true,
-});
-
-/** The names of {@link RateLimitOptions}. */
-export const RATE_LIMIT_OPTIONS: readonly string[] = [...SIMPLE_OPTIONS, ...HTTP_OPTIONS];
-
 /** Longer than an hour it would be another limit, not a spread. */
 const JITTER_MS = { min: 0, max: 3_600_000 };
 const DELAYED = { min: 0, max: 1_000_000 };
+
+const legacyHeaders = either<boolean | LegacyReset>('true, false, "epoch" or "delta"', [
+  { fits: (value) => typeof value === "boolean", shape: flag },
+  { fits: (value) => value === "epoch" || value === "delta", shape: choice(["epoch", "delta"]) },
+]);
+
+const HTTP_FIELDS = {
+  // Read by `toIdentity`, whose errors name it.
+  identity: optional(anything()),
+  headers: withDefault(choice(HEADER_FORMS), "draft-11"),
+  legacyHeaders: withDefault(legacyHeaders, true),
+  retryAfterJitterMs: withDefault(wholeNumber(JITTER_MS), 0),
+  body: withDefault(orFunction(choice(["problem", "text", "minimal"])), "problem"),
+  partitionKey: optional(object({ secret: required(secretString) })),
+  delayedMax: withDefault(wholeNumber(DELAYED), 1_000),
+  requestId: optional(anyFunction),
+  onRefused: optional(anyFunction),
+  onError: optional(anyFunction),
+} satisfies Record<keyof HttpOptions, Field<unknown>>;
+
+const HTTP_OPTIONS = object(HTTP_FIELDS);
+const RATE_LIMIT_OPTIONS = object({ ...SIMPLE_FIELDS, ...HTTP_FIELDS });
+/** For options of which others have read the rest. */
+const HTTP_PART = object(HTTP_FIELDS, { isOpen: true });
+
+/**
+ * Our options beside those of another limiter, whose shape has them too. They may be anything there: what is left
+ * after the translation is read here.
+ */
+export const RATE_LIMIT_FIELDS: Readonly<Record<keyof RateLimitOptions, Field<unknown>>> = passedOn(
+  Object.keys(RATE_LIMIT_OPTIONS.fields) as (keyof RateLimitOptions)[],
+);
 
 /**
  * Makes the request handler of a middleware out of its arguments: a policy and perhaps options, or the options of
@@ -121,15 +148,15 @@ export function toRequestHandler<Raw>(
   second?: HttpOptions<Raw>,
 ): RequestHandler {
   if (first instanceof Policy) {
-    asOptions(site, second ?? {}, HTTP_OPTIONS);
-    return new RequestHandler(first, toHttpSetup(site, second ?? {}, first.clock));
+    const given = readOptions(site, HTTP_OPTIONS, second ?? {});
+    return new RequestHandler(first, toHttpSetup(given, first.clock));
   }
   refuseRequest(site, first);
   if (second !== undefined) {
     refuse(site, `takes a policy and options, or options alone; got ${show(second)} besides them`);
   }
-  asOptions(site, first, RATE_LIMIT_OPTIONS);
-  const setup = toHttpSetup(site, first, toClock(site, first.clock));
+  const given = readOptions(site, RATE_LIMIT_OPTIONS, first);
+  const setup = toHttpSetup(given, toClock(site, given.clock));
   const simple = toSimplePolicy(site, first, setup.onError);
   return new RequestHandler(simple.policy, setup, simple);
 }
@@ -151,7 +178,7 @@ export function toNamedHandler<Raw>(
   limits: readonly NamedLimit<Raw>[],
   shared: SharedOptions<Raw> & HttpOptions<Raw>,
 ): RequestHandler {
-  const setup = toHttpSetup(site, shared, toClock(site, shared.clock));
+  const setup = toHttpSetup(readOptions(site, HTTP_PART, shared), toClock(site, shared.clock));
   const named = toNamedPolicy(site, limits, shared, setup.onError);
   return new RequestHandler(named.policy, setup, named);
 }
@@ -172,41 +199,20 @@ export function createRequestHandler<Raw>(
   );
 }
 
-function toHttpSetup<Raw>(site: OptionSite, given: HttpOptions<Raw>, clock: Clock): HttpSetup {
-  // Whatever the framework, its adapter hands in its own requests.
-  const options = given as HttpOptions;
-  const legacy = orDefault(options.legacyHeaders, true);
-  const jitterMs = orDefault(options.retryAfterJitterMs, 0);
+function toHttpSetup(given: ReadFields<typeof HTTP_FIELDS>, clock: Clock): HttpSetup {
+  const { legacyHeaders: legacy } = given;
   return {
     clock,
-    identity: toIdentity(options.identity, clock),
-    headers: oneOf(site, "headers", orDefault(options.headers, "draft-11"), HEADER_FORMS),
-    legacyReset: toLegacyReset(site, legacy),
-    retryAfterJitterMs: whole(site, "retryAfterJitterMs", jitterMs, JITTER_MS),
+    identity: toIdentity(given.identity as IdentityOptions | undefined, clock),
+    headers: given.headers,
+    legacyReset: typeof legacy === "string" ? legacy : legacy ? "epoch" : undefined,
+    retryAfterJitterMs: given.retryAfterJitterMs,
     random: systemRandom,
-    body: toBody(site, options.body),
-    partitionSecret: toSecret(site, options.partitionKey),
-    delayedMax: whole(site, "delayedMax", orDefault(options.delayedMax, 1_000), DELAYED),
-    requestId: functionOf(site, "requestId", options.requestId),
-    onRefused: functionOf(site, "onRefused", options.onRefused),
-    onError: functionOf(site, "onError", options.onError),
+    body: given.body,
+    partitionSecret: given.partitionKey?.secret,
+    delayedMax: given.delayedMax,
+    requestId: given.requestId,
+    onRefused: given.onRefused,
+    onError: given.onError,
   };
-}
-
-function toLegacyReset(site: OptionSite, given: unknown): LegacyReset | undefined {
-  if (given === false) return undefined;
-  if (given === true || given === "epoch") return "epoch";
-  if (given === "delta") return "delta";
-  refuse(site, `legacyHeaders must be true, false, "epoch" or "delta", got ${show(given)}`);
-}
-
-function toBody(site: OptionSite, given: unknown): RefusalBody {
-  if (typeof given === "function") return given as RefusalBody;
-  return oneOf(site, "body", orDefault(given, "problem"), ["problem", "text", "minimal"] as const);
-}
-
-function toSecret(site: OptionSite, given: unknown): string | undefined {
-  if (given === undefined) return undefined;
-  const { secret } = asOptions({ ...site, name: `${site.name}: partitionKey` }, given, ["secret"]);
-  return secretOf(site, "partitionKey.secret", secret);
 }

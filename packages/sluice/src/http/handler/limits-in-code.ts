@@ -5,7 +5,8 @@
 import type { Clock } from "../../base/clock.js";
 import { SluiceError, show } from "../../base/errors.js";
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
-import { functionOf, namesOf, type OptionSite, refuse } from "../../base/shapes/code-options.js";
+import { anyFunction, type OptionSite, passedOn, refuse } from "../../base/shapes/code-options.js";
+import { anything, choice, type Field, optional } from "../../base/shapes/shapes.js";
 import { claimName } from "../../limiter/claimed-names.js";
 import type { Limit } from "../../limits/limits.js";
 import { type LimitOrRate, toLimit } from "../../limits/rate.js";
@@ -14,6 +15,8 @@ import { readRulesObject } from "../../rules/parse/rule-set.js";
 import { Policy } from "../../rules/policy/policy.js";
 import type { PolicyOptions } from "../../rules/policy/policy-options.js";
 import type { Consistency, RuleSet } from "../../rules/rule.js";
+import { anyStore } from "../../stores/any-store.js";
+import { POLICIES } from "../../stores/resilient/resilient-options.js";
 import type { FailurePolicy, Store } from "../../stores/store.js";
 import type { Attributes } from "../identity/attributed-facts.js";
 
@@ -75,35 +78,31 @@ export type StatusClass = "1xx" | "2xx" | "3xx" | "4xx" | "5xx";
 export type StatusList = number | StatusClass | readonly (number | StatusClass)[];
 
 /** Fields of a rule that are copied unchanged. */
-type PassedOn = Pick<
-  SimpleOptions,
-  "onMissing" | "when" | "settle" | "onExceed" | "delayMsMax" | "consistency" | "timeoutMs"
->;
+const PASSED_ON = [
+  "onMissing",
+  "when",
+  "settle",
+  "onExceed",
+  "delayMsMax",
+  "consistency",
+  "timeoutMs",
+] as const satisfies readonly (keyof SimpleOptions)[];
 
-const PASSED_ON = namesOf<PassedOn>({
-  onMissing: true,
-  when: true,
-  settle: true,
-  onExceed: true,
-  delayMsMax: true,
-  consistency: true,
-  timeoutMs: true,
-});
+/** What rule files have too may be anything here: it is read with the rule. */
+export const SIMPLE_FIELDS = {
+  ...passedOn(["limit", "key", "name"]),
+  store: optional(anyStore),
+  clock: optional(anything()),
+  cost: optional(anything()),
+  skip: optional(anyFunction),
+  onStoreFailure: optional(choice(POLICIES)),
+  ...passedOn(PASSED_ON),
+} satisfies Record<keyof SimpleOptions, Field<unknown>>;
 
 /** The names of {@link SimpleOptions}. */
-export const SIMPLE_OPTIONS: readonly (keyof SimpleOptions)[] = [
-  ...namesOf<Omit<SimpleOptions, keyof PassedOn>>({
-    limit: true,
-    key: true,
-    name: true,
-    store: true,
-    clock: true,
-    cost: true,
-    skip: true,
-    onStoreFailure: true,
-  }),
-  ...PASSED_ON,
-];
+export const SIMPLE_OPTIONS: readonly (keyof SimpleOptions)[] = Object.keys(
+  SIMPLE_FIELDS,
+) as (keyof SimpleOptions)[];
 
 /**
  * Asks the functions in code. Undefined: the request is not counted.
@@ -225,7 +224,7 @@ function toPolicy<Raw>(
   if (onError !== undefined) {
     setup.onEvent = (event) => (event.kind === "settle-failed" ? onError(event.error) : undefined);
   }
-  const prepare = toPrepare(site, parts, shared);
+  const prepare = toPrepare(parts, shared);
   const policy = new Policy(setup, parseObject);
   const release = store === undefined ? () => {} : claimNames(site, store, parts);
   return { policy, prepare, isKeyed: parts.every(({ keyOf }) => keyOf !== undefined), release };
@@ -271,12 +270,10 @@ function toCostOf(name: string): (facts: Facts) => number {
 }
 
 function toPrepare<Raw>(
-  site: OptionSite,
   parts: readonly Part<Raw>[],
   shared: SharedOptions<Raw>,
 ): Prepare | undefined {
-  const skip = functionOf(site, "skip", shared.skip) as Ask<Raw, boolean> | undefined;
-  const { attributes } = shared;
+  const { skip, attributes } = shared as { skip?: Ask<Raw, boolean> } & typeof shared;
   const asks = parts.some(({ keyOf, costOf }) => keyOf !== undefined || costOf !== undefined);
   if (skip === undefined && attributes === undefined && !asks) return undefined;
   const counted = (request: Raw, context: unknown) => {

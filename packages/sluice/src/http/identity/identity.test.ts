@@ -384,7 +384,7 @@ describe("options of identity", () => {
     [{ clientAddress: "x-real-ip" }, "clientAddress must be one of x-forwarded-for, forwarded"],
     [{ clientAddress: { header: "" } }, "clientAddress.header must be a name such as x-user-id"],
     [{ user: "x-user-id" }, "identity: user"],
-    [{ user: {} }, "identity: user: needs a header, a claim or a function, got {}"],
+    [{ user: {} }, "identity: user needs a header, a claim or a function, got {}"],
     [{ user: { header: "a", claim: "b" } }, "needs a header, a claim or a function"],
     [{ user: { header: "a b" } }, "user.header must be a name"],
     [{ user: { header: "a", trust: "all" } }, "trust must be one of proxies, anyone"],
@@ -402,7 +402,10 @@ describe("options of identity", () => {
     [{ jwt: null }, "jwt must be made by jwtVerifier"],
     [{ bodyBytesMax: 0 }, "bodyBytesMax must be a whole number from 1 to 1048576, got 0"],
     [{ bodyMsMax: 1e9 }, "bodyMsMax must be a whole number from 1 to 60000"],
-    [{ methodOverride: { header: "a", methods: [] } }, "methods must be a list of methods"],
+    [
+      { methodOverride: { header: "a", methods: [] } },
+      "methodOverride.methods must be a list of 1 to 100 items, got 0",
+    ],
     [{ forwardedHost: "yes" }, "forwardedHost must be true or false"],
     [7, "needs an object of options"],
   ])("%j are refused with what was seen", (options, message) => {

@@ -1,8 +1,8 @@
 // Parses rules from a string of YAML or JSON, or from an object in code. Reports everything that is wrong together;
 // what comes out has every default filled in and needs no further checks.
 
-import { show } from "../../base/errors.js";
-import { asOptions, refuse } from "../../base/shapes/code-options.js";
+import { plainString, readOptions } from "../../base/shapes/code-options.js";
+import { object, optional } from "../../base/shapes/shapes.js";
 import type { RuleSet } from "../rule.js";
 import { readJson } from "./json.js";
 import { Problems, type RulesDocument, RulesError } from "./problems.js";
@@ -19,6 +19,10 @@ export interface ParseOptions {
   file?: string;
 }
 
+const OPTIONS = object({
+  file: optional(plainString),
+} satisfies Record<keyof ParseOptions, unknown>);
+
 /**
  * Parses rules: a string of YAML or JSON, or the same as an object in code, where a limit may also be one
  * that a constructor made.
@@ -27,10 +31,7 @@ export interface ParseOptions {
  * was seen.
  */
 export function parseRules(source: string | object, options: ParseOptions = {}): RuleSet {
-  const { file } = asOptions(SITE, options, ["file"]);
-  if (file !== undefined && typeof file !== "string") {
-    refuse(SITE, `file must be a string, got ${show(file)}`);
-  }
+  const { file } = readOptions(SITE, OPTIONS, options);
   if (typeof source !== "string") {
     return readRulesObject(source, file);
   }

@@ -1,8 +1,21 @@
 // The options of a policy.
 
 import { type Clock, toClock } from "../../base/clock.js";
-import { show } from "../../base/errors.js";
-import { asOptions, oneOf, orDefault, refuse, whole } from "../../base/shapes/code-options.js";
+import { anyFunction, readOption, readOptions } from "../../base/shapes/code-options.js";
+import {
+  anyName,
+  anything,
+  choice,
+  flag,
+  mapOf,
+  object,
+  optional,
+  required,
+  type Shape,
+  wholeNumber,
+  withDefault,
+} from "../../base/shapes/shapes.js";
+import { anyStore } from "../../stores/any-store.js";
 import type { EventualOptions } from "../../stores/eventual/eventual.js";
 import type { LeasedOptions } from "../../stores/leased/lease-options.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
@@ -76,57 +89,63 @@ export interface PolicySetup {
 }
 
 const SITE = { name: "createPolicy", code: "SLUICE_OPTION_INVALID" } as const;
-const KNOWN = [
-  "rules",
-  "store",
-  "durableStore",
-  "clock",
-  "onStoreFailure",
-  "timeoutMs",
-  "costs",
-  "seesResponses",
-  "leased",
-  "eventual",
-  "onDecision",
-  "onEvent",
-] as const satisfies readonly (keyof PolicyOptions)[];
+/** More cost functions than there can be rules. */
+const COSTS_MAX = 100_000;
+
+const rulesInput: Shape<RulesInput> = {
+  what: "what parseRules made or takes",
+  schema: {},
+  read: (value, spot) => {
+    if (typeof value === "string" || (typeof value === "object" && value !== null)) return value;
+    return spot.refuse(rulesInput.what, value);
+  },
+};
+
+const costFunctions: Shape<CostFunctions> = mapOf(anyName, anyFunction, {
+  countMin: 0,
+  countMax: COSTS_MAX,
+  what: "an object of functions",
+});
+
+const OPTIONS = object({
+  rules: required(rulesInput),
+  store: optional(anyStore),
+  durableStore: optional(anyStore),
+  clock: optional(anything()),
+  onStoreFailure: withDefault(choice(POLICIES), "local"),
+  timeoutMs: optional(wholeNumber(TIMEOUT_BOUNDS)),
+  costs: withDefault(costFunctions, {}),
+  seesResponses: withDefault(flag, true),
+  // Read by the stores that they are for.
+  leased: optional(anything()),
+  eventual: optional(anything()),
+  onDecision: optional(anyFunction),
+  onEvent: optional(anyFunction),
+} satisfies Record<keyof PolicyOptions, unknown>);
 
 /** Validates options and fills in defaults. */
 export function toPolicySetup(options: PolicyOptions, parse: RulesParser): PolicySetup {
-  const given = asOptions(SITE, options, KNOWN);
-  const onStoreFailure = orDefault(given.onStoreFailure, "local");
-  const seesResponses = orDefault(given.seesResponses, true);
-  if (typeof seesResponses !== "boolean") {
-    refuse(SITE, `seesResponses must be true or false, got ${show(seesResponses)}`);
-  }
+  const given = readOptions(SITE, OPTIONS, options);
   return {
     rules: toRuleSet(given.rules, parse),
-    store: given.store === undefined ? memoryStore() : toStore("store", given.store),
+    store: given.store ?? memoryStore(),
     ownsStore: given.store === undefined,
-    durableStore:
-      given.durableStore === undefined ? undefined : toStore("durableStore", given.durableStore),
+    durableStore: given.durableStore,
     clock: toClock(SITE, given.clock),
-    onStoreFailure: oneOf(SITE, "onStoreFailure", onStoreFailure, POLICIES),
-    timeoutMs:
-      given.timeoutMs === undefined
-        ? undefined
-        : whole(SITE, "timeoutMs", given.timeoutMs, TIMEOUT_BOUNDS),
-    costs: toCosts(orDefault(given.costs, {})),
-    seesResponses,
-    leased: options.leased ?? {},
-    eventual: options.eventual ?? {},
-    onDecision: toListener("onDecision", options.onDecision),
-    onEvent: toListener("onEvent", options.onEvent),
+    onStoreFailure: given.onStoreFailure,
+    timeoutMs: given.timeoutMs,
+    costs: given.costs,
+    seesResponses: given.seesResponses,
+    leased: given.leased ?? {},
+    eventual: given.eventual ?? {},
+    onDecision: given.onDecision,
+    onEvent: given.onEvent,
   };
 }
 
 /** Rules, parsed if they are not yet. */
 export function toRuleSet(rules: unknown, parse: RulesParser): RuleSet {
-  if (isRuleSet(rules)) return rules;
-  if (typeof rules === "string" || (typeof rules === "object" && rules !== null)) {
-    return parse(rules);
-  }
-  refuse(SITE, `rules must be what parseRules made or takes, got ${show(rules)}`);
+  return isRuleSet(rules) ? rules : parse(readOption(SITE, "rules", rulesInput, rules));
 }
 
 /**
@@ -137,27 +156,4 @@ function isRuleSet(rules: unknown): rules is RuleSet {
   if (typeof rules !== "object" || rules === null) return false;
   const { version, exempt, rules: list } = rules as Partial<RuleSet>;
   return typeof version === "string" && exempt?.keys instanceof Set && Array.isArray(list);
-}
-
-function toStore(field: string, store: unknown): Store {
-  if (typeof (store as Partial<Store> | null)?.decide === "function") return store as Store;
-  refuse(SITE, `${field} must be a store such as memoryStore(), got ${show(store)}`);
-}
-
-function toCosts(costs: unknown): CostFunctions {
-  if (typeof costs !== "object" || costs === null) {
-    refuse(SITE, `costs must be an object of functions, got ${show(costs)}`);
-  }
-  for (const [name, cost] of Object.entries(costs)) {
-    if (typeof cost !== "function") {
-      refuse(SITE, `costs.${name} must be a function, got ${show(cost)}`);
-    }
-  }
-  return new Map(Object.entries(costs as Record<string, CostFunction>));
-}
-
-function toListener<T>(field: string, listener: T | undefined): NonNullable<T> | undefined {
-  if (listener === undefined) return undefined;
-  if (typeof listener === "function") return listener as NonNullable<T>;
-  refuse(SITE, `${field} must be a function, got ${show(listener)}`);
 }

@@ -391,7 +391,7 @@ describe("options of a policy", () => {
   it("are refused with what was seen", () => {
     const rules = { version: 1, rules: [] };
     const bad: [object, RegExp][] = [
-      [{}, /rules must be what parseRules made or takes, got undefined/],
+      [{}, /rules is missing; it must be what parseRules made or takes/],
       [{ rules, store: {} }, /store must be a store/],
       [{ rules, stoer: 1 }, /unknown option "stoer"/],
       [{ rules, onStoreFailure: "maybe" }, /onStoreFailure must be one of/],

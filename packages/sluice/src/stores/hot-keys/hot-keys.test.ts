@@ -230,11 +230,11 @@ it.each([
   ],
   [
     { lease: { warmafter: 2 } },
-    'hotKeys.lease: unknown option "warmafter", did you mean warmAfter?',
+    'hotKeys: lease: unknown option "warmafter", did you mean warmAfter?',
   ],
   [
     { lease: { leaseMs: 0 } },
-    "hotKeys.lease: leaseMs must be a whole number from 1 to 1000, got 0",
+    "hotKeys: lease.leaseMs must be a whole number from 1 to 1000, got 0",
   ],
   [{ clock: 5 }, "hotKeys: clock must have a function now(), and optionally wall(), got 5"],
 ])("options that can't be used are reported: %j", (options, message) => {

@@ -1,7 +1,7 @@
 // The one option that fetch handlers have besides those of every framework, split from them.
 
-import { show } from "../../../base/errors.js";
-import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
+import { anyFunction, type OptionSite, readOptions } from "../../../base/shapes/code-options.js";
+import { object, withDefault } from "../../../base/shapes/shapes.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import {
   type HttpOptions,
@@ -19,6 +19,11 @@ export interface PeerOptions {
   peer?: PeerOf;
 }
 
+const PEER_OPTIONS = object(
+  { peer: withDefault(anyFunction, runtimePeer) } satisfies Record<keyof PeerOptions, unknown>,
+  { isOpen: true },
+);
+
 /** The arguments of every framework, and what is left of ours. */
 export interface SplitOptions<Raw> {
   readonly peerOf: PeerOf;
@@ -33,12 +38,9 @@ export function splitPeerOptions<Raw>(
 ): SplitOptions<Raw> {
   refuseRequest(site, first);
   const given = first instanceof Policy ? second : first;
-  const isObject = typeof given === "object" && given !== null && !Array.isArray(given);
-  if (given !== undefined && !isObject)
-    refuse(site, `needs an object of options, got ${show(given)}`);
-  const { peer = runtimePeer, ...others } = { ...given };
-  if (typeof peer !== "function") refuse(site, `peer must be a function, got ${show(peer)}`);
-  if (first instanceof Policy) return { peerOf: peer, args: [first, others] };
+  const { peer: peerOf } = readOptions(site, PEER_OPTIONS, given === undefined ? {} : given);
+  const { peer: _peer, ...others } = { ...given };
+  if (first instanceof Policy) return { peerOf, args: [first, others] };
   const options = (typeof first === "object" ? others : first) as RateLimitOptions<Raw>;
-  return { peerOf: peer, args: second === undefined ? [options] : [options, second] };
+  return { peerOf, args: second === undefined ? [options] : [options, second] };
 }

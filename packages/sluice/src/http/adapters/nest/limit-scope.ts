@@ -6,14 +6,15 @@ import type { ExecutionContext } from "@nestjs/common";
 import { show } from "../../../base/errors.js";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import {
-  asOptions,
-  functionOf,
+  anyFunction,
+  nonEmptyString,
   type OptionSite,
+  readOptions,
   refuse,
-  stringOf,
 } from "../../../base/shapes/code-options.js";
+import { anything, object, optional } from "../../../base/shapes/shapes.js";
 import type { RequestHandler } from "../../handler/handler.js";
-import { RATE_LIMIT_OPTIONS, toNamedHandler } from "../../handler/http-options.js";
+import { RATE_LIMIT_FIELDS, toNamedHandler } from "../../handler/http-options.js";
 import {
   type NamedLimit,
   type SharedOptions,
@@ -41,7 +42,14 @@ export interface ScopedLimit extends NestLimit {
 export type IsSkipped = (label: string) => boolean;
 
 /** A scope has one request handler for each combination of limits in use: at most 2^8, twice that if callers are tracked. */
-const LIMITS_MAX = 8;
+export const LIMITS_MAX = 8;
+const NEST_OPTIONS = object({
+  ...RATE_LIMIT_FIELDS,
+  name: optional(nonEmptyString),
+  skip: optional(anyFunction),
+  // Read by `toLimits`.
+  limits: optional(anything()),
+} satisfies Record<keyof NestOptions, unknown>);
 const HANDLER = "handler";
 const TRACKER = "tracker";
 
@@ -55,7 +63,7 @@ export class LimitScope {
   /** Throws the site's error if something can't be used. */
   constructor(site: OptionSite, shared: NestOptions, limits: readonly ScopedLimit[]) {
     checkLimits(site, limits);
-    asOptions(site, shared, [...RATE_LIMIT_OPTIONS, "limits"]);
+    readOptions(site, NEST_OPTIONS, shared);
     this.#site = site;
     this.#shared = shared;
     this.limits = limits;
@@ -103,7 +111,7 @@ export class LimitScope {
     const needsAttributes = named.some(({ key }) => isByAttribute(key));
     return toNamedHandler<object>(this.#site, named, {
       ...shared,
-      ...(skip === undefined ? {} : { skip: withContext(functionOf(this.#site, "skip", skip)) }),
+      ...(skip === undefined ? {} : { skip: withContext(skip) }),
       ...(body === undefined ? {} : { body: withContext(body) }),
       ...(needsAttributes ? { attributes: findAttributes } : {}),
     } as SharedOptions<object>);
@@ -114,9 +122,7 @@ function checkLimits(site: OptionSite, limits: readonly ScopedLimit[]): void {
   if (limits.length === 0 || limits.length > LIMITS_MAX) {
     refuse(site, `limits must be a list of 1 to ${LIMITS_MAX} limits, got ${limits.length}`);
   }
-  for (const [i, { label, skip }] of limits.entries()) {
-    stringOf(site, `limits[${i}].name`, label);
-    functionOf(site, `limits[${i}].skip`, skip);
+  for (const [i, { label }] of limits.entries()) {
     if (limits.findIndex((other) => other.label === label) !== i) {
       refuse(site, `limits has ${show(label)} twice; give each limit a name of its own`);
     }

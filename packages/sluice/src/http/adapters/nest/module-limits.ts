@@ -2,16 +2,22 @@
 // handler that has limits of its own.
 
 import { show } from "../../../base/errors.js";
-import { asOptions, type OptionSite, refuse } from "../../../base/shapes/code-options.js";
+import {
+  nonEmptyString,
+  type OptionSite,
+  readOption,
+  refuse,
+} from "../../../base/shapes/code-options.js";
+import { listOf, object, optional } from "../../../base/shapes/shapes.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import type { Store } from "../../../stores/store.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import { type HttpOptions, toRequestHandler } from "../../handler/http-options.js";
-import { SIMPLE_OPTIONS } from "../../handler/limits-in-code.js";
+import { SIMPLE_FIELDS } from "../../handler/limits-in-code.js";
 import { toRuleId } from "../../handler/rule-id.js";
 import type { OwnLimit } from "./decorators.js";
-import { LimitScope, type ScopedLimit } from "./limit-scope.js";
+import { LIMITS_MAX, LimitScope, type ScopedLimit } from "./limit-scope.js";
 import type { NestLimit, NestOptions } from "./nest-options.js";
 
 /** What `RateLimitModule` takes: a policy, with or without HTTP options, or the options of its limits. */
@@ -19,8 +25,13 @@ export type NestArguments = readonly [first: Policy | NestOptions, second?: Http
 
 const SITE: OptionSite = { name: "RateLimitModule", code: "SLUICE_OPTION_INVALID" };
 const DEFAULT = "default";
-const LIMIT_OPTIONS = SIMPLE_OPTIONS.filter(
-  (name) => !["store", "clock", "onStoreFailure"].includes(name),
+const { store: _store, clock: _clock, onStoreFailure: _failure, ...ofOneLimit } = SIMPLE_FIELDS;
+const limitsByName = listOf(
+  object({ ...ofOneLimit, name: optional(nonEmptyString) } satisfies Record<
+    keyof NestLimit,
+    unknown
+  >),
+  { countMax: LIMITS_MAX },
 );
 
 /** All scopes of an application. Injected into the guard. */
@@ -88,12 +99,8 @@ export function toLimits(site: OptionSite, options: NestOptions): ScopedLimit[] 
   if (limits === undefined)
     return [{ label: name, name, ...(limit === undefined ? {} : { limit }) }];
   if (limit !== undefined) refuse(site, "takes limit or limits, not both");
-  if (!Array.isArray(limits)) refuse(site, `limits must be a list, got ${show(limits)}`);
-  return limits.map((one: NestLimit, i) => {
-    asOptions({ ...site, name: `${site.name}: limits[${i}]` }, one, LIMIT_OPTIONS);
-    const { name: label = DEFAULT } = one;
-    return { ...one, label, name: label };
-  });
+  readOption(site, "limits", limitsByName, limits);
+  return limits.map(({ name: label = DEFAULT, ...one }) => ({ ...one, label, name: label }));
 }
 
 /** A decorator's `limit` replaces all limits of the module; of its `limits` each replaces that of its name. */

@@ -324,7 +324,7 @@ describe("options of NestJS", () => {
   const limit = window(1);
   it.each<[NestOptions, RegExp]>([
     [{ limit, limits: [{ limit }] }, /takes limit or limits, not both/],
-    [{ limits: [] }, /limits must be a list of 1 to 8 limits, got 0/],
+    [{ limits: [] }, /limits must be a list of 1 to 8 items, got 0/],
     [{ limits: { short: { limit } } as never }, /limits must be a list/],
     [{ limits: [{ limit }, { limit }] }, /has "default" twice/],
     [{ limits: [{ limit, ttl: 1 } as never] }, /limits\[0\].*unknown option "ttl"/],

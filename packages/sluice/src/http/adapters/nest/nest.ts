@@ -22,7 +22,12 @@ import {
 import { APP_FILTER, HttpAdapterHost } from "@nestjs/core";
 import { show } from "../../../base/errors.js";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
-import { type OptionSite, refuse, stringOf } from "../../../base/shapes/code-options.js";
+import {
+  nonEmptyString,
+  type OptionSite,
+  readOption,
+  refuse,
+} from "../../../base/shapes/code-options.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import type { HttpOptions } from "../../handler/http-options.js";
 import { SkipRateLimit } from "./decorators.js";
@@ -102,7 +107,7 @@ function toModule(
   statusPath: string | undefined,
   imports: NonNullable<ModuleMetadata["imports"]> = [],
 ): DynamicModule {
-  stringOf(SITE, "statusPath", statusPath);
+  if (statusPath !== undefined) readOption(SITE, "statusPath", nonEmptyString, statusPath);
   const useFactory = (args: Policy | NestOptions | NestArguments) =>
     new NestLimits(isList(args) ? args : [args]);
   return {

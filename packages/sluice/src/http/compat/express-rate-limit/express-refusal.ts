@@ -3,7 +3,6 @@
 
 import type { NextFunction, Request, Response } from "express";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
-import { type OptionSite, whole } from "../../../base/shapes/code-options.js";
 import { sendNodeReply, setFields } from "../../adapters/node/node-exchange.js";
 import type { HandledRequest } from "../../handler/handled-request.js";
 import type { Refusal } from "../../response/refusal.js";
@@ -19,8 +18,8 @@ export type Answer = (
 ) => void;
 
 const STATUS_DEFAULT = 429;
-const STATUS = { min: 400, max: 599 };
-const RETRY_AFTER_SECONDS = { min: 1, max: 2 ** 31 };
+/** What `retryAfter` may be, in seconds. */
+export const RETRY_AFTER_SECONDS = { min: 1, max: 2 ** 31 };
 /** What `handler` gets if there is no `message`. */
 const MESSAGE_DEFAULT = "Too many requests, please try again later.";
 
@@ -28,12 +27,8 @@ const MESSAGE_DEFAULT = "Too many requests, please try again later.";
 type Send = (request: Request, response: Response, next: NextFunction) => MaybePromise<unknown>;
 
 /** How these options answer refused requests; undefined: as the request handler says. */
-export function toAnswer(site: OptionSite, options: ExpressOptions): Answer | undefined {
+export function toAnswer(options: ExpressOptions): Answer | undefined {
   const { statusCode, retryAfter } = options;
-  if (statusCode !== undefined) whole(site, "statusCode", statusCode, STATUS);
-  if (retryAfter !== undefined && typeof retryAfter !== "function") {
-    whole(site, "retryAfter", retryAfter, RETRY_AFTER_SECONDS);
-  }
   const send = toSend(options);
   if (send === undefined && statusCode === undefined && retryAfter === undefined) return undefined;
   const hidden = hasFields(options) ? NOTHING : RETRY_AFTER;

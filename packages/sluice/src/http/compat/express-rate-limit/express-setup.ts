@@ -5,26 +5,34 @@ import type { Request, Response } from "express";
 import { show } from "../../../base/errors.js";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import {
-  asOptions,
-  checkBooleans,
-  checkFunctions,
+  anyFunction,
   type OptionSite,
+  orFunction,
+  readOptions,
   refuse,
-  stringOf,
-  whole,
 } from "../../../base/shapes/code-options.js";
+import {
+  anything,
+  constant,
+  either,
+  flag,
+  object,
+  optional,
+  wholeNumber,
+} from "../../../base/shapes/shapes.js";
 import { toClientAddress } from "../../../rules/identity-keys/address.js";
 import type { Policy } from "../../../rules/policy/policy.js";
 import { InfoProperty } from "../../adapters/express/rate-limit-info.js";
 import {
   type HttpOptions,
-  RATE_LIMIT_OPTIONS,
+  RATE_LIMIT_FIELDS,
   type RateLimitOptions,
   refuseRequest,
 } from "../../handler/http-options.js";
 import { toRuleId } from "../../handler/rule-id.js";
 import { type EitherOr, refuseBoth, refuseNotKept } from "../either-or.js";
 import {
+  EXPRESS_LIKE_FIELDS,
   EXPRESS_LIKE_PAIRS,
   toCounted,
   toHeaderForm,
@@ -38,7 +46,7 @@ import {
   toKey,
 } from "../handler-choice.js";
 import type { ExpressOptions, ValueOf } from "./express-options.js";
-import { type Answer, toAnswer } from "./express-refusal.js";
+import { type Answer, RETRY_AFTER_SECONDS, toAnswer } from "./express-refusal.js";
 import { type SettleByResponse, toSettleByResponse } from "./settle-by-response.js";
 
 /** Options, validated and translated into ours. */
@@ -53,25 +61,30 @@ export interface ExpressSetup extends HandlerChoice<Request> {
   readonly knowsProxies: boolean;
 }
 
+const SUBNET_BITS = { min: 1, max: 128 };
+
+const subnetBits = either<number | false>("a whole number from 1 to 128, or false", [
+  { fits: (value) => value === false, shape: constant(false) },
+  { fits: () => true, shape: wholeNumber(SUBNET_BITS) },
+]);
+
 /** Options that are not ours. */
-const KNOWN_FROM_EXPRESS_RATE_LIMIT = [
-  "max",
-  "windowMs",
-  "keyGenerator",
-  "handler",
-  "message",
-  "statusCode",
-  "standardHeaders",
-  "retryAfter",
-  "skipFailedRequests",
-  "skipSuccessfulRequests",
-  "requestWasSuccessful",
-  "requestPropertyName",
-  "identifier",
-  "ipv6Subnet",
-  "passOnStoreError",
-  "validate",
-] as const;
+const FROM_EXPRESS_RATE_LIMIT = {
+  ...EXPRESS_LIKE_FIELDS,
+  // The limit and the name of a rule are read with the rule.
+  max: optional(anything()),
+  identifier: optional(anything()),
+  retryAfter: optional(orFunction(wholeNumber(RETRY_AFTER_SECONDS))),
+  ipv6Subnet: optional(orFunction(subnetBits)),
+  passOnStoreError: optional(flag),
+  validate: optional(anything()),
+} satisfies Omit<Record<keyof ExpressOptions, unknown>, keyof RateLimitOptions>;
+
+const OPTIONS = object({
+  ...RATE_LIMIT_FIELDS,
+  skip: optional(anyFunction),
+  ...FROM_EXPRESS_RATE_LIMIT,
+});
 
 const EITHER_OR: EitherOr<keyof ExpressOptions> = {
   switches: ["skipFailedRequests", "skipSuccessfulRequests"],
@@ -93,11 +106,7 @@ const NOT_KEPT = {
 
 const WINDOW_MS_DEFAULT = 60_000;
 const LIMIT_DEFAULT = 5;
-const SUBNET_BITS = { min: 1, max: 128 };
 const INFO_NAME = "rateLimit";
-/** Options that are functions if they are given. */
-const FUNCTIONS = ["keyGenerator", "skip", "handler", "requestWasSuccessful"] as const;
-const BOOLEANS = ["skipFailedRequests", "skipSuccessfulRequests", "passOnStoreError"] as const;
 
 /** Validates options and translates them into ours. */
 export function toExpressSetup(
@@ -111,14 +120,11 @@ export function toExpressSetup(
     refuse(site, `takes a policy and options, or options alone; got ${seen}`);
   }
   refuseNotKept(site, options, "express-rate-limit", NOT_KEPT);
-  asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_EXPRESS_RATE_LIMIT]);
+  const { requestPropertyName: infoName = INFO_NAME } = readOptions(site, OPTIONS, options);
   const isSwitch = typeof options.headers === "boolean";
   refuseBoth(site, isSwitch ? { ...options, headers: undefined } : options, EITHER_OR);
-  checkFunctions(site, options, FUNCTIONS);
-  checkBooleans(site, options, BOOLEANS);
-  const infoName = stringOf(site, "requestPropertyName", options.requestPropertyName);
   checkStore(site, options.store);
-  const { skip, ...own } = toOwn(site, options);
+  const { skip, ...own } = toOwn(options);
   const choice = toHandlerChoice(site, own, toLimit(options), {
     windowMs: options.windowMs,
     windowMsDefault: WINDOW_MS_DEFAULT,
@@ -126,9 +132,9 @@ export function toExpressSetup(
   return {
     ...choice,
     handlerOf: skip === undefined ? choice.handlerOf : unlessSkipped(skip, choice.handlerOf),
-    answer: toAnswer(site, options),
+    answer: toAnswer(options),
     settle: toSettleByResponse(options),
-    info: new InfoProperty(infoName ?? INFO_NAME),
+    info: new InfoProperty(infoName),
     // Where a function identifies the caller, no address is needed.
     knowsProxies: typeof own.key === "function" || knowsProxies(options),
   };
@@ -154,9 +160,9 @@ function knowsProxies({ identity }: Pick<HttpOptions<Request>, "identity">): boo
 }
 
 /** Everything but the limit, in our own names. */
-function toOwn(site: OptionSite, options: ExpressOptions): RateLimitOptions<Request> {
+function toOwn(options: ExpressOptions): RateLimitOptions<Request> {
   const own: Record<string, unknown> = { ...options };
-  for (const name of KNOWN_FROM_EXPRESS_RATE_LIMIT) delete own[name];
+  for (const name of Object.keys(FROM_EXPRESS_RATE_LIMIT)) delete own[name];
   // The former name of `legacyHeaders`.
   if (typeof options.headers === "boolean") {
     own.legacyHeaders ??= options.headers;
@@ -165,14 +171,11 @@ function toOwn(site: OptionSite, options: ExpressOptions): RateLimitOptions<Requ
   const { keyGenerator, skip, standardHeaders, identifier, ipv6Subnet, passOnStoreError } = options;
   if (keyGenerator !== undefined) own.key = (request: Request) => findKey(keyGenerator, request);
   if (skip !== undefined) own.skip = (request: Request) => skip(request, responseOf(request));
-  if (standardHeaders !== undefined) own.headers = toHeaderForm(site, standardHeaders);
+  if (standardHeaders !== undefined) own.headers = toHeaderForm(standardHeaders);
   if (identifier !== undefined) own.name = identifier;
   if (standardHeaders === "draft-8") own.name ??= nameOf(options);
   if (typeof ipv6Subnet === "function") own.key = byNetwork(ipv6Subnet);
-  else if (ipv6Subnet !== undefined) {
-    const bits = whole(site, "ipv6Subnet", ipv6Subnet === false ? 128 : ipv6Subnet, SUBNET_BITS);
-    own.key = `subnet:32/${bits}`;
-  }
+  else if (ipv6Subnet !== undefined) own.key = `subnet:32/${ipv6Subnet || SUBNET_BITS.max}`;
   if (passOnStoreError !== undefined) own.onStoreFailure = passOnStoreError ? "open" : "throw";
   Object.assign(own, toCounted(options, toIsCounted(options) !== undefined));
   return own as unknown as RateLimitOptions<Request>;

@@ -9,8 +9,10 @@ import type { ClientRateLimitInfo, Store as HitStore, Options } from "express-ra
 import { type Clock, toClock, toWholeMs, wallMsOf } from "../../../base/clock.js";
 import { SluiceError, show } from "../../../base/errors.js";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
-import { asOptions, orDefault, refuse } from "../../../base/shapes/code-options.js";
+import { nonEmptyString, readOptions, refuse } from "../../../base/shapes/code-options.js";
+import { anything, object, optional, withDefault } from "../../../base/shapes/shapes.js";
 import { type FixedWindowLimit, fixedWindow } from "../../../limits/limits.js";
+import { anyStore } from "../../../stores/any-store.js";
 import { toGuarded } from "../../../stores/guarded.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import type { Charge, Counter, CounterStatus, Store } from "../../../stores/store.js";
@@ -29,6 +31,11 @@ export interface ExpressRateLimitStoreOptions {
 }
 
 const SITE = { name: "expressRateLimitStore", code: "SLUICE_OPTION_INVALID" } as const;
+const OPTIONS = object({
+  store: optional(anyStore),
+  name: withDefault(nonEmptyString, "express-rate-limit"),
+  clock: optional(anything()),
+} satisfies Record<keyof ExpressRateLimitStoreOptions, unknown>);
 
 /** Hits are counted whatever the limit is; if that is a function, up to this many. */
 const HITS_MAX = 2 ** 24;
@@ -56,12 +63,11 @@ export class ExpressRateLimitStore implements HitStore {
   #counter: Counter | undefined;
 
   constructor(options: ExpressRateLimitStoreOptions) {
-    const given = asOptions(SITE, options, ["store", "name", "clock"]);
-    this.localKeys = given.store === undefined;
-    this.prefix = toName(orDefault(given.name, "express-rate-limit"));
-    this.#clock = toClock(SITE, given.clock);
-    const store = given.store === undefined ? memoryStore() : toStore(given.store);
-    this.#store = toGuarded(store, { clock: this.#clock });
+    const { store, name, clock } = readOptions(SITE, OPTIONS, options);
+    this.localKeys = store === undefined;
+    this.prefix = name;
+    this.#clock = toClock(SITE, clock);
+    this.#store = toGuarded(store ?? memoryStore(), { clock: this.#clock });
   }
 
   /** Called by express-rate-limit, once, with its options. */
@@ -127,14 +133,4 @@ function toUnits(limit: Options["limit"]): number {
 
 function isSame(a: FixedWindowLimit, b: FixedWindowLimit): boolean {
   return a.windowMs === b.windowMs && a.capacity === b.capacity;
-}
-
-function toName(name: unknown): string {
-  if (typeof name === "string" && name !== "") return name;
-  refuse(SITE, `name must be a non-empty string, got ${show(name)}`);
-}
-
-function toStore(store: unknown): Store {
-  if (typeof (store as Partial<Store> | null)?.debit === "function") return store as Store;
-  refuse(SITE, `store must be a store such as memoryStore(), got ${show(store)}`);
 }

@@ -94,7 +94,7 @@ export class ForeignLimit {
     const { isExceeded, isBanned, max, remaining, ttl, ttlInSeconds, key } = state;
     const prefix = this.#options.enableDraftSpec ? "ratelimit" : "x-ratelimit";
     const fields = { limit: max, remaining, reset: ttlInSeconds };
-    const hidden = toHidden(this.#site, isExceeded ? addHeaders : addHeadersOnExceeding);
+    const hidden = toHidden(isExceeded ? addHeaders : addHeadersOnExceeding);
     const show = (name: string, value: number) => {
       if (!hidden.has(name)) reply.header(name, value);
     };

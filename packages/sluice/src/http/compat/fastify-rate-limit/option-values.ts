@@ -1,9 +1,7 @@
 // Values of options as @fastify/rate-limit reads them: invalid numbers become the default.
 
 import type { FastifyRequest } from "fastify";
-import { show } from "../../../base/errors.js";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
-import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
 import type { ValueByKey } from "./fastify-options.js";
 
 const MAX_DEFAULT = 1_000;
@@ -30,15 +28,6 @@ export function numberFor(
 }
 
 /** Names of headers that are not to be sent. */
-export function toHidden(
-  site: OptionSite,
-  shown: Readonly<Record<string, boolean>> = {},
-): ReadonlySet<string> {
-  if (typeof shown !== "object" || shown === null) {
-    refuse(
-      site,
-      `addHeaders must be an object such as { "retry-after": false }, got ${show(shown)}`,
-    );
-  }
+export function toHidden(shown: Readonly<Record<string, boolean>> = {}): ReadonlySet<string> {
   return new Set(Object.keys(shown).filter((name) => shown[name] === false));
 }

@@ -3,24 +3,12 @@
 // function chooses for a key, and how a refusal is answered.
 
 import type { FastifyRequest } from "fastify";
-import { show } from "../../../base/errors.js";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
-import {
-  asOptions,
-  checkBooleans,
-  checkFunctions,
-  type OptionSite,
-  oneOf,
-  refuse,
-} from "../../../base/shapes/code-options.js";
+import { type OptionSite, readOption, readOptions } from "../../../base/shapes/code-options.js";
 import type { Policy } from "../../../rules/policy/policy.js";
 import { addressOf } from "../../adapters/fastify/client-address.js";
 import type { RequestHandler } from "../../handler/handler.js";
-import {
-  RATE_LIMIT_OPTIONS,
-  type RateLimitOptions,
-  toRequestHandler,
-} from "../../handler/http-options.js";
+import { type RateLimitOptions, toRequestHandler } from "../../handler/http-options.js";
 import { type EitherOr, refuseBoth, refuseNotKept } from "../either-or.js";
 import { toWindowHandler, WindowHandlers } from "../window-handlers.js";
 import { ForeignLimit, type ForeignStore } from "./custom-store.js";
@@ -31,6 +19,7 @@ import type {
   ValueByKey,
 } from "./fastify-options.js";
 import { FastifyRefusals } from "./fastify-refusals.js";
+import { FOREIGN_LIMIT_OPTIONS, FROM_FASTIFY, hook, LIMIT_OPTIONS } from "./fastify-shapes.js";
 import { numberFor, toHidden, toMax, toSubnet } from "./option-values.js";
 import { HitCounter } from "./refused-hits.js";
 import { countedKeyIn, setKey } from "./request-key.js";
@@ -57,42 +46,6 @@ export interface FastifyLimit {
   close(): Promise<void>;
 }
 
-/** Options that are not ours. */
-const KNOWN_FROM_FASTIFY = [
-  "max",
-  "timeWindow",
-  "keyGenerator",
-  "allowList",
-  "ban",
-  "continueExceeding",
-  "exponentialBackoff",
-  "ipv6Subnet",
-  "hook",
-  "errorResponseBuilder",
-  "onExceeding",
-  "onExceeded",
-  "onBanReach",
-  "skipOnError",
-  "enableDraftSpec",
-  "addHeaders",
-  "addHeadersOnExceeding",
-  "groupId",
-] as const;
-
-const FUNCTIONS = [
-  "keyGenerator",
-  "errorResponseBuilder",
-  "onExceeding",
-  "onExceeded",
-  "onBanReach",
-] as const;
-const BOOLEANS = [
-  "continueExceeding",
-  "exponentialBackoff",
-  "skipOnError",
-  "enableDraftSpec",
-] as const;
-
 const EITHER_OR: EitherOr<keyof FastifyLimitOptions> = {
   switches: ["enableDraftSpec", "continueExceeding", "exponentialBackoff"],
   pairs: [
@@ -114,19 +67,17 @@ const NOT_KEPT = {
   redis: "pass store: redisStore(client), from sluice/redis",
 };
 
-/** Where a request may be counted. */
-export const HOOKS = ["onRequest", "preParsing", "preValidation", "preHandler"] as const;
 const NOTHING: ReadonlySet<string> = new Set();
 
 /** The limit of a policy. */
 export function toPolicyLimit(
   site: OptionSite,
   policy: Policy,
-  { hook, ...options }: FastifyPolicyOptions,
+  { hook: given, ...options }: FastifyPolicyOptions,
 ): FastifyLimit {
   const requestHandler = toRequestHandler(site, policy, options);
   return {
-    hook: toHook(site, hook),
+    hook: readOption(site, "hook", hook, given),
     handlerOf: () => requestHandler,
     policy,
     refusals: undefined,
@@ -146,20 +97,16 @@ export function toFastifyLimit(
 ): FastifyLimit {
   refuseBoth(site, options, EITHER_OR);
   refuseNotKept(site, options, "@fastify/rate-limit", NOT_KEPT);
-  asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_FASTIFY]);
-  checkTypes(site, options);
-  if (options.groupId !== undefined && typeof options.groupId !== "string") {
-    refuse(site, `groupId must be a string, got ${show(options.groupId)}`);
-  }
+  const { hook } = readOptions(site, LIMIT_OPTIONS, options);
   const { onExceeding, addHeaders, addHeadersOnExceeding, identity } = options;
   return {
     ...toHandlerChoice(site, options),
-    hook: toHook(site, options.hook),
+    hook,
     refusals: FastifyRefusals.of(options),
     hits: options.limit === undefined ? new HitCounter(options) : undefined,
     onPassed: onExceeding,
     foreign: undefined,
-    hidden: { passed: toHidden(site, addHeadersOnExceeding), refused: toHidden(site, addHeaders) },
+    hidden: { passed: toHidden(addHeadersOnExceeding), refused: toHidden(addHeaders) },
     // Where a function identifies the caller, no address is needed.
     knowsProxies:
       options.keyGenerator !== undefined ||
@@ -174,9 +121,9 @@ export function toForeignLimit(
   store: ForeignStore,
   options: FastifyLimitOptions,
 ): FastifyLimit {
-  checkTypes(site, options);
+  const { hook } = readOptions(site, FOREIGN_LIMIT_OPTIONS, options);
   return {
-    hook: toHook(site, options.hook),
+    hook,
     handlerOf: () => undefined,
     policy: undefined,
     refusals: undefined,
@@ -187,19 +134,6 @@ export function toForeignLimit(
     knowsProxies: true,
     close: async () => {},
   };
-}
-
-function checkTypes(site: OptionSite, options: FastifyLimitOptions): void {
-  checkFunctions(site, options, FUNCTIONS);
-  checkBooleans(site, options, BOOLEANS);
-  const { allowList } = options;
-  if (allowList === undefined || allowList === null) return;
-  if (typeof allowList === "function" || Array.isArray(allowList)) return;
-  refuse(site, `allowList must be a list or a function, got ${show(allowList)}`);
-}
-
-function toHook(site: OptionSite, hook: unknown): FastifyHook {
-  return oneOf(site, "hook", hook || "onRequest", HOOKS);
 }
 
 type HandlerChoice = Pick<FastifyLimit, "handlerOf" | "policy" | "close">;
@@ -233,7 +167,7 @@ function toHandlerChoice(site: OptionSite, options: FastifyLimitOptions): Handle
 function toOwn(options: FastifyLimitOptions): Omit<RateLimitOptions<FastifyRequest>, "limit"> {
   const own: Record<string, unknown> = { ...options };
   delete own.limit;
-  for (const name of KNOWN_FROM_FASTIFY) delete own[name];
+  for (const name of Object.keys(FROM_FASTIFY)) delete own[name];
   const { keyGenerator, ipv6Subnet, skipOnError, enableDraftSpec, limit } = options;
   if (keyGenerator !== undefined) own.key = countedKeyIn;
   else if (ipv6Subnet !== undefined) own.key = `subnet:32/${toSubnet(ipv6Subnet)}`;

@@ -3,13 +3,7 @@
 
 import type { FastifyRequest, RouteOptions } from "fastify";
 import { show } from "../../../base/errors.js";
-import {
-  checkBooleans,
-  type OptionSite,
-  refuse,
-  stringOf,
-  whole,
-} from "../../../base/shapes/code-options.js";
+import { type OptionSite, readOptions, refuse } from "../../../base/shapes/code-options.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import type { Store } from "../../../stores/store.js";
@@ -20,13 +14,8 @@ import type {
   FastifyOptions,
   FastifyPolicyOptions,
 } from "./fastify-options.js";
-import {
-  type FastifyLimit,
-  HOOKS,
-  toFastifyLimit,
-  toForeignLimit,
-  toPolicyLimit,
-} from "./route-limit.js";
+import { HOOKS, PLUGIN_OPTIONS } from "./fastify-shapes.js";
+import { type FastifyLimit, toFastifyLimit, toForeignLimit, toPolicyLimit } from "./route-limit.js";
 
 /** The name of hooks that `app.rateLimit()` makes. */
 export const HOOK_NAME = "sluiceRateLimit";
@@ -34,7 +23,6 @@ export const HOOK_NAME = "sluiceRateLimit";
 const ROUTE = "fastify.context";
 /** Stands for a store where a store class of @fastify/rate-limit counts. */
 const NO_STORE = {} as Store;
-const CACHE = { min: 1, max: 100_000_000 };
 
 /** The limits of an application. */
 export class FastifyLimits {
@@ -58,9 +46,8 @@ export class FastifyLimits {
       this.base = options.base;
       this.#isGlobal = true;
     } else {
-      checkBooleans(site, options, ["global"]);
-      stringOf(site, "nameSpace", options.nameSpace);
-      const { global: isGlobal = true, nameSpace, cache, ...own } = options;
+      const { global: isGlobal, nameSpace, cache } = readOptions(site, PLUGIN_OPTIONS, options);
+      const { global: _global, nameSpace: _nameSpace, cache: _cache, ...own } = options;
       const name = own.name ?? (nameSpace === undefined ? "default" : toRuleId(nameSpace));
       const { store, ...rest } = own;
       this.#isGlobal = isGlobal;
@@ -216,5 +203,5 @@ function inherited(
 function toStore(site: OptionSite, store: Store | undefined, cache: number | undefined): Store {
   if (cache === undefined) return store ?? memoryStore();
   if (store !== undefined) refuse(site, "takes store or cache, not both");
-  return memoryStore({ keysMax: whole(site, "cache", cache, CACHE) });
+  return memoryStore({ keysMax: cache });
 }

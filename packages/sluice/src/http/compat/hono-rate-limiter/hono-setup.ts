@@ -3,18 +3,13 @@
 
 import type { Context, Next } from "hono";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
-import {
-  asOptions,
-  checkBooleans,
-  checkFunctions,
-  type OptionSite,
-  stringOf,
-  whole,
-} from "../../../base/shapes/code-options.js";
-import { RATE_LIMIT_OPTIONS, type RateLimitOptions } from "../../handler/http-options.js";
+import { type OptionSite, readOptions } from "../../../base/shapes/code-options.js";
+import { anything, object, optional } from "../../../base/shapes/shapes.js";
+import { RATE_LIMIT_FIELDS, type RateLimitOptions } from "../../handler/http-options.js";
 import { BODY_FIELDS } from "../../response/response-headers.js";
 import { type EitherOr, refuseBoth } from "../either-or.js";
 import {
+  EXPRESS_LIKE_FIELDS,
   EXPRESS_LIKE_PAIRS,
   toCounted,
   toHeaderForm,
@@ -36,19 +31,12 @@ export interface HonoSetup extends HandlerChoice<Context> {
 /** Answers a refused request. `refused` is the response that would be sent. */
 export type Answer = (c: Context, next: Next, refused: Response) => unknown;
 
-/** Options that are not ours. */
-const KNOWN_FROM_HONO_RATE_LIMITER = [
-  "windowMs",
-  "keyGenerator",
-  "handler",
-  "message",
-  "statusCode",
-  "standardHeaders",
-  "skipFailedRequests",
-  "skipSuccessfulRequests",
-  "requestWasSuccessful",
-  "requestPropertyName",
-] as const;
+const OPTIONS = object({
+  ...RATE_LIMIT_FIELDS,
+  ...EXPRESS_LIKE_FIELDS,
+  // Read before: it is here to be known.
+  peer: optional(anything()),
+} satisfies Record<keyof HonoOptions, unknown>);
 
 const EITHER_OR: EitherOr<keyof HonoOptions> = {
   switches: ["skipFailedRequests", "skipSuccessfulRequests"],
@@ -58,43 +46,40 @@ const EITHER_OR: EitherOr<keyof HonoOptions> = {
 const LIMIT_DEFAULT = 5;
 const WINDOW_MS_DEFAULT = 60_000;
 const STATUS_DEFAULT = 429;
-const STATUS = { min: 400, max: 599 };
 /** What `handler` gets if there is no `message`. */
 const MESSAGE_DEFAULT = "Too many requests, please try again later.";
 export const INFO_NAME = "rateLimit";
 
 /** Validates options and translates them into ours. */
 export function toHonoSetup(site: OptionSite, options: Omit<HonoOptions, "peer">): HonoSetup {
-  asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_HONO_RATE_LIMITER, "peer"]);
+  const { requestPropertyName: infoName = INFO_NAME } = readOptions(site, OPTIONS, options);
   refuseBoth(site, options, EITHER_OR);
-  checkFunctions(site, options, ["keyGenerator", "handler", "requestWasSuccessful"]);
-  checkBooleans(site, options, ["skipFailedRequests", "skipSuccessfulRequests"]);
   const { limit = LIMIT_DEFAULT, windowMs } = options;
-  const infoName = stringOf(site, "requestPropertyName", options.requestPropertyName) ?? INFO_NAME;
-  const own = toOwn(site, options);
   return {
-    ...toHandlerChoice(site, own, limit, { windowMs, windowMsDefault: WINDOW_MS_DEFAULT }),
-    answer: toAnswer(site, options),
+    ...toHandlerChoice(site, toOwn(options), limit, {
+      windowMs,
+      windowMsDefault: WINDOW_MS_DEFAULT,
+    }),
+    answer: toAnswer(options),
     isCounted: toIsCounted(options),
     infoName,
   };
 }
 
-function toOwn(site: OptionSite, options: HonoOptions): RateLimitOptions<Context> {
+function toOwn(options: HonoOptions): RateLimitOptions<Context> {
   const { limit: _limit, ...own }: Record<string, unknown> = { ...options };
-  for (const name of KNOWN_FROM_HONO_RATE_LIMITER) delete own[name];
+  for (const name of Object.keys(EXPRESS_LIKE_FIELDS)) delete own[name];
   const { standardHeaders, keyGenerator: keyOf } = options;
   if (keyOf !== undefined) {
     own.key = (c: Context) => andThen(keyOf(c), (key) => toKey("keyGenerator", key));
   }
-  if (standardHeaders !== undefined) own.headers = toHeaderForm(site, standardHeaders);
+  if (standardHeaders !== undefined) own.headers = toHeaderForm(standardHeaders);
   Object.assign(own, toCounted(options, toIsCounted(options) !== undefined));
   return own as unknown as RateLimitOptions<Context>;
 }
 
-function toAnswer(site: OptionSite, options: HonoOptions): Answer | undefined {
+function toAnswer(options: HonoOptions): Answer | undefined {
   const { handler, message, statusCode } = options;
-  if (statusCode !== undefined) whole(site, "statusCode", statusCode, STATUS);
   if (handler === undefined && message === undefined && statusCode === undefined) return undefined;
   const status = statusCode ?? STATUS_DEFAULT;
   if (handler !== undefined) {

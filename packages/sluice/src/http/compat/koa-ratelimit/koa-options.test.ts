@@ -154,7 +154,10 @@ describe("options of koa-ratelimit", () => {
     [{ max: 1, key: "ip", id }, /takes key or id, not both/],
     [{ max: -1 }, /a limit must be a whole number from 0, got -1/],
     [{ max: 1, status: 200 }, /status/],
-    [{ max: 1, headers: { left: "x" } as never }, /headers has remaining, reset and total/],
+    [
+      { max: 1, headers: { left: "x" } as never },
+      /headers: unknown option "left"; known: remaining, reset, total/,
+    ],
     [{ max: 1, blacklist: ["a"] as never }, /blacklist must be a function/],
     [{ max: 1, namespace: "api" } as never, /namespace is koa-ratelimit's; pass name: …, or redis/],
     [{ maxx: 1 } as never, /unknown option "maxx", did you mean max\? .*duration.*whitelist/],

@@ -2,21 +2,28 @@
 // always refused, how a refusal is answered, and the names of headers.
 
 import type { Context } from "koa";
-import { show } from "../../../base/errors.js";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import {
-  asOptions,
-  checkBooleans,
-  checkFunctions,
-  namesOf,
+  anyFunction,
   type OptionSite,
-  refuse,
-  whole,
+  plainString,
+  readOptions,
 } from "../../../base/shapes/code-options.js";
+import {
+  anything,
+  either,
+  flag,
+  isRecord,
+  object,
+  optional,
+  type Shape,
+  wholeNumber,
+  withDefault,
+} from "../../../base/shapes/shapes.js";
 import type { HandledRequest, RateLimitInfo } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import {
-  RATE_LIMIT_OPTIONS,
+  RATE_LIMIT_FIELDS,
   type RateLimitOptions,
   refuseRequest,
 } from "../../handler/http-options.js";
@@ -37,19 +44,48 @@ export interface KoaSetup {
   readonly setFields: ((ctx: Context, info: RateLimitInfo) => void) | undefined;
 }
 
+const STATUS = { min: 400, max: 599 };
+
+const errorMessage = either<string | object>("a string or an object", [
+  { fits: (value) => typeof value === "string", shape: plainString },
+  {
+    fits: (value) => typeof value === "object" && value !== null,
+    shape: anything() as Shape<object>,
+  },
+]);
+
 /** Options that are not ours. */
-const KNOWN_FROM_KOA_RATELIMIT = [
-  "max",
-  "duration",
-  "id",
-  "whitelist",
-  "blacklist",
-  "errorMessage",
-  "status",
-  "throw",
-  "disableHeader",
-  "onLimited",
-] as const;
+const FROM_KOA_RATELIMIT = {
+  // How many requests in how long is checked with the limit that they make.
+  max: optional(anything()),
+  duration: optional(anything()),
+  id: optional(anyFunction),
+  whitelist: optional(anyFunction),
+  blacklist: optional(anyFunction),
+  errorMessage: optional(errorMessage),
+  status: optional(wholeNumber(STATUS)),
+  throw: optional(flag),
+  disableHeader: optional(flag),
+  onLimited: optional(anyFunction),
+} satisfies Omit<Record<keyof KoaOptions, unknown>, keyof RateLimitOptions>;
+
+const fieldNames = object({
+  remaining: withDefault(plainString, "X-RateLimit-Remaining"),
+  reset: withDefault(plainString, "X-RateLimit-Reset"),
+  total: withDefault(plainString, "X-RateLimit-Limit"),
+} satisfies Record<keyof KoaFieldNames, unknown>);
+
+const OPTIONS = object({
+  ...RATE_LIMIT_FIELDS,
+  ...FROM_KOA_RATELIMIT,
+  // Names of headers; anything else is ours.
+  headers: optional(
+    either<unknown>(fieldNames.what, [
+      { fits: isRecord, shape: fieldNames },
+      { fits: () => true, shape: anything() },
+    ]),
+  ),
+});
 
 const EITHER_OR: EitherOr<keyof KoaOptions> = {
   switches: ["disableHeader"],
@@ -67,30 +103,26 @@ const EITHER_OR: EitherOr<keyof KoaOptions> = {
 const MAX_DEFAULT = 2_500;
 const DURATION_MS_DEFAULT = 3_600_000;
 const STATUS_DEFAULT = 429;
-const STATUS = { min: 400, max: 599 };
-const FIELD_NAMES = namesOf<KoaFieldNames>({ remaining: true, reset: true, total: true });
 
 /** Validates options and translates them into ours. */
 export function toKoaSetup(site: OptionSite, options: KoaOptions): KoaSetup {
   refuseRequest(site, options);
   refuseNotKept(site, options, "koa-ratelimit", NOT_KEPT);
-  asOptions(site, options, [...RATE_LIMIT_OPTIONS, ...KNOWN_FROM_KOA_RATELIMIT]);
+  const { headers } = readOptions(site, OPTIONS, options);
   refuseBoth(site, options, EITHER_OR);
-  checkFunctions(site, options, ["id", "whitelist", "blacklist", "onLimited"]);
-  checkBooleans(site, options, ["throw", "disableHeader"]);
   const { max = MAX_DEFAULT, limit = max } = options;
   const window = { windowMs: options.duration, windowMsDefault: DURATION_MS_DEFAULT };
   return {
     requestHandler: toLimitHandler(site, toOwn(options), limit, window),
     isBlocked: options.blacklist,
-    answer: toAnswer(site, options),
-    setFields: toSetFields(site, options.headers),
+    answer: toAnswer(options),
+    setFields: isRecord(headers) ? toSetFields(headers as Required<KoaFieldNames>) : undefined,
   };
 }
 
 function toOwn(options: KoaOptions): RateLimitOptions<Context> {
   const { limit: _limit, ...own }: Record<string, unknown> = { ...options };
-  for (const name of KNOWN_FROM_KOA_RATELIMIT) delete own[name];
+  for (const name of Object.keys(FROM_KOA_RATELIMIT)) delete own[name];
   const { id, whitelist, onLimited } = options;
   if (id !== undefined) {
     own.key = (ctx: Context) =>
@@ -99,20 +131,15 @@ function toOwn(options: KoaOptions): RateLimitOptions<Context> {
   if (whitelist !== undefined) own.skip = whitelist;
   if (onLimited !== undefined) own.onRefused = (_info: unknown, ctx: Context) => onLimited(ctx);
   if (options.disableHeader) Object.assign(own, { headers: "none", legacyHeaders: false });
-  if (typeof options.headers === "object" && options.headers !== null) {
+  if (isRecord(options.headers)) {
     delete own.headers;
     own.legacyHeaders = false;
   }
   return own as unknown as RateLimitOptions<Context>;
 }
 
-function toAnswer(site: OptionSite, options: KoaOptions): KoaSetup["answer"] {
+function toAnswer(options: KoaOptions): KoaSetup["answer"] {
   const { errorMessage, status, throw: throws = false } = options;
-  if (status !== undefined) whole(site, "status", status, STATUS);
-  const isMessage = typeof errorMessage === "object" && errorMessage !== null;
-  if (errorMessage !== undefined && typeof errorMessage !== "string" && !isMessage) {
-    refuse(site, `errorMessage must be a string or an object, got ${show(errorMessage)}`);
-  }
   if (errorMessage === undefined && status === undefined && !throws) return undefined;
   return (ctx, handled) => {
     const refusal = handled.refusal as Refusal;
@@ -135,19 +162,11 @@ function toAnswer(site: OptionSite, options: KoaOptions): KoaSetup["answer"] {
   };
 }
 
-function toSetFields(site: OptionSite, headers: KoaOptions["headers"]): KoaSetup["setFields"] {
-  if (typeof headers !== "object" || headers === null) return undefined;
-  if (Array.isArray(headers)) refuse(site, "headers has remaining, reset and total, got a list");
-  for (const [name, value] of Object.entries(headers)) {
-    if (!(FIELD_NAMES as readonly string[]).includes(name) || typeof value !== "string") {
-      refuse(site, `headers has remaining, reset and total, got ${name}: ${show(value)}`);
-    }
-  }
-  const {
-    remaining = "X-RateLimit-Remaining",
-    reset = "X-RateLimit-Reset",
-    total = "X-RateLimit-Limit",
-  } = headers;
+function toSetFields({
+  remaining,
+  reset,
+  total,
+}: Required<KoaFieldNames>): NonNullable<KoaSetup["setFields"]> {
   return (ctx, info) => {
     if (info.limit === Number.POSITIVE_INFINITY) return;
     ctx.set(remaining, `${info.remaining}`);

@@ -188,7 +188,7 @@ describe("a cached key resolver", () => {
   }, 60_000);
 
   it.each<[object, RegExp]>([
-    [{}, /lookup must be a function/],
+    [{}, /lookup is missing; it must be a function/],
     [{ lookup: () => undefined, keyMax: 1 }, /unknown option "keyMax", did you mean keysMax/],
     [{ lookup: () => undefined, keysMax: 0 }, /keysMax must be a whole number/],
     [{ lookup: () => undefined, onUnavailable: "allow" }, /onUnavailable must be one of/],

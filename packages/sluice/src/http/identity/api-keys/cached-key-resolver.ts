@@ -4,18 +4,17 @@
 
 import { BoundedMap } from "../../../base/bounded-map.js";
 import { type Clock, startTimer, toClock } from "../../../base/clock.js";
-import { show } from "../../../base/errors.js";
 import { isThenable, type MaybePromise, notify } from "../../../base/maybe-promise.js";
+import { anyFunction, type OptionSite, readOptions } from "../../../base/shapes/code-options.js";
 import {
-  asOptions,
-  functionOf,
-  namesOf,
-  type OptionSite,
-  oneOf,
-  orDefault,
-  refuse,
-  whole,
-} from "../../../base/shapes/code-options.js";
+  anything,
+  choice,
+  object,
+  optional,
+  required,
+  wholeNumber,
+  withDefault,
+} from "../../../base/shapes/shapes.js";
 import { createLimiter } from "../../../limiter/limiter.js";
 import type { Limiter } from "../../../limiter/limiter-verbs.js";
 import { tokenBucket } from "../../../limits/limits.js";
@@ -62,18 +61,18 @@ export interface CachedKeyResolver extends KeyResolver {
 }
 
 const SITE: OptionSite = { name: "cachedKeyResolver", code: "SLUICE_OPTION_INVALID" };
-const OPTIONS = namesOf<CachedKeyResolverOptions>({
-  lookup: true,
-  keysMax: true,
-  cacheMs: true,
-  negativeMs: true,
-  lookupsPerSecond: true,
-  timeoutMs: true,
-  onUnavailable: true,
-  onError: true,
-  clock: true,
-});
 const DAY_MS = 86_400_000;
+const OPTIONS = object({
+  lookup: required(anyFunction),
+  keysMax: withDefault(wholeNumber({ min: 1, max: 1_000_000 }), 10_000),
+  cacheMs: withDefault(wholeNumber({ min: 100, max: DAY_MS }), 60_000),
+  negativeMs: withDefault(wholeNumber({ min: 0, max: DAY_MS }), 5_000),
+  lookupsPerSecond: withDefault(wholeNumber({ min: 1, max: 100_000 }), 100),
+  timeoutMs: withDefault(wholeNumber({ min: 1, max: 60_000 }), 1_000),
+  onUnavailable: withDefault(choice(["refuse", "anonymous"]), "refuse"),
+  onError: optional(anyFunction),
+  clock: optional(anything()),
+} satisfies Record<keyof CachedKeyResolverOptions, unknown>);
 /** How long a known key is used further before a look-up that failed is repeated. */
 const RETRY_MS = 1_000;
 /** Look-ups of known keys that are under way at the same time; beyond it, known answers are used further. */
@@ -87,7 +86,8 @@ const LOOKUPS = "lookups";
  * @throws SluiceError `SLUICE_OPTION_INVALID` if an option can't be used.
  */
 export function cachedKeyResolver(options: CachedKeyResolverOptions): CachedKeyResolver {
-  return new KeyCache(toSetup(options));
+  const { clock, ...given } = readOptions(SITE, OPTIONS, options);
+  return new KeyCache({ ...given, clock: toClock(SITE, clock) });
 }
 
 interface KeyCacheSetup extends Required<Omit<CachedKeyResolverOptions, "onError">> {
@@ -226,25 +226,4 @@ class KeyCache implements CachedKeyResolver {
     known.staleAtMs = Math.max(known.staleAtMs, known.refreshAtMs);
     return known.key;
   }
-}
-
-function toSetup(options: CachedKeyResolverOptions): KeyCacheSetup {
-  const given = asOptions(SITE, options, OPTIONS);
-  if (typeof given.lookup !== "function") {
-    refuse(SITE, `lookup must be a function, got ${show(given.lookup)}`);
-  }
-  const number = (field: keyof typeof given, byDefault: number, min: number, max: number) =>
-    whole(SITE, field, orDefault(given[field], byDefault), { min, max });
-  const choices = ["refuse", "anonymous"] as const;
-  return {
-    lookup: options.lookup,
-    keysMax: number("keysMax", 10_000, 1, 1_000_000),
-    cacheMs: number("cacheMs", 60_000, 100, DAY_MS),
-    negativeMs: number("negativeMs", 5_000, 0, DAY_MS),
-    lookupsPerSecond: number("lookupsPerSecond", 100, 1, 100_000),
-    timeoutMs: number("timeoutMs", 1_000, 1, 60_000),
-    onUnavailable: oneOf(SITE, "onUnavailable", orDefault(given.onUnavailable, "refuse"), choices),
-    onError: functionOf(SITE, "onError", options.onError),
-    clock: toClock(SITE, given.clock),
-  };
 }

@@ -2,16 +2,26 @@
 
 import type { JWTVerifyOptions } from "jose";
 import { type Clock, toClock } from "../../../base/clock.js";
-import { show } from "../../../base/errors.js";
 import {
-  asOptions,
-  functionOf,
-  namesOf,
+  anyFunction,
+  nonEmptyString,
   type OptionSite,
-  orDefault,
+  readOption,
+  readOptions,
   refuse,
-  whole,
 } from "../../../base/shapes/code-options.js";
+import {
+  anything,
+  as,
+  constant,
+  either,
+  object,
+  oneOrMany,
+  optional,
+  type ReadAs,
+  wholeNumber,
+  withDefault,
+} from "../../../base/shapes/shapes.js";
 import {
   type JwtAlgorithm,
   type JwtKeyOptions,
@@ -101,53 +111,58 @@ export interface JwtSetup {
 
 /** Where errors of these options are seen. */
 export const SITE: OptionSite = { name: "jwtVerifier", code: "SLUICE_OPTION_INVALID" };
-const OPTIONS = namesOf<JwtOptions>({
-  jwksFile: true,
-  jwksUrl: true,
-  jwksMaxAgeMs: true,
-  jwksStaleMs: true,
-  jwks: true,
-  key: true,
-  secret: true,
-  algorithms: true,
-  issuer: true,
-  audience: true,
-  clockToleranceSeconds: true,
-  header: true,
-  cookie: true,
-  tokensMax: true,
-  onRejected: true,
-  onKeysFailed: true,
-  clock: true,
-});
+
+const DAY_MS = 86_400_000;
+
+const names = oneOrMany(nonEmptyString, { countMax: 1_000 });
+const header = either<string | false>("a non-empty string, or false", [
+  { fits: (value) => value === false, shape: constant(false) },
+  { fits: () => true, shape: as(nonEmptyString, (given) => given.toLowerCase()) },
+]);
+
+const OPTIONS = object({
+  // How keys, algorithms and the age of keys are read depends on the other options.
+  jwksFile: optional(anything()),
+  jwksUrl: optional(anything()),
+  jwksMaxAgeMs: optional(wholeNumber({ min: FETCH_INTERVAL_MS, max: DAY_MS })),
+  jwksStaleMs: optional(anything()),
+  jwks: optional(anything()),
+  key: optional(anything()),
+  secret: optional(anything()),
+  algorithms: optional(anything()),
+  issuer: optional(names),
+  audience: optional(names),
+  clockToleranceSeconds: withDefault(wholeNumber({ min: 0, max: 300 }), 0),
+  header: withDefault(header, "authorization"),
+  cookie: optional(nonEmptyString),
+  tokensMax: withDefault(wholeNumber({ min: 0, max: 1_000_000 }), 10_000),
+  onRejected: optional(anyFunction),
+  onKeysFailed: optional(anyFunction),
+  clock: optional(anything()),
+} satisfies Record<keyof JwtOptions, unknown>);
+
+type Given = ReadAs<typeof OPTIONS>;
 
 /** Validates options and fills in defaults. */
 export function toJwtSetup(options: JwtOptions): JwtSetup {
-  const given = asOptions(SITE, options, OPTIONS);
-  const seconds = orDefault(given.clockToleranceSeconds, 0);
-  const clockTolerance = whole(SITE, "clockToleranceSeconds", seconds, { min: 0, max: 300 });
-  const tokensMax = orDefault(given.tokensMax, 10_000);
-  const setup = {
-    ...toAges(given),
-    source: toKeys(SITE, given),
-    checks: toChecks(given, clockTolerance),
-    toleranceMs: clockTolerance * 1_000,
-    header: toHeader(given.header),
-    cookie: given.cookie === undefined ? undefined : toName("cookie", given.cookie),
-    tokensMax: whole(SITE, "tokensMax", tokensMax, { min: 0, max: 1_000_000 }),
-    onRejected: functionOf(SITE, "onRejected", options.onRejected),
-    onKeysFailed: functionOf(SITE, "onKeysFailed", options.onKeysFailed),
-    clock: toClock(SITE, given.clock),
-  };
-  if (setup.header === undefined && setup.cookie === undefined) {
+  const given = readOptions(SITE, OPTIONS, options);
+  const { cookie, tokensMax, onRejected, onKeysFailed } = given;
+  if (given.header === false && cookie === undefined) {
     refuse(SITE, "needs a header or a cookie to find tokens in");
   }
-  return setup;
+  return {
+    ...toAges(given),
+    source: toKeys(SITE, given),
+    checks: toChecks(given),
+    toleranceMs: given.clockToleranceSeconds * 1_000,
+    header: given.header === false ? undefined : given.header,
+    cookie,
+    tokensMax,
+    onRejected,
+    onKeysFailed,
+    clock: toClock(SITE, given.clock),
+  };
 }
-
-type Given = Partial<Record<keyof JwtOptions, unknown>>;
-
-const DAY_MS = 86_400_000;
 
 function toAges(given: Given): Pick<JwtSetup, "jwksMaxAgeMs" | "jwksStaleMs"> {
   for (const field of ["jwksMaxAgeMs", "jwksStaleMs"] as const) {
@@ -155,34 +170,21 @@ function toAges(given: Given): Pick<JwtSetup, "jwksMaxAgeMs" | "jwksStaleMs"> {
       refuse(SITE, `${field} goes with jwksUrl`);
     }
   }
-  const maxAge = orDefault(given.jwksMaxAgeMs, 600_000);
-  const jwksMaxAgeMs = whole(SITE, "jwksMaxAgeMs", maxAge, { min: FETCH_INTERVAL_MS, max: DAY_MS });
-  const stale = orDefault(given.jwksStaleMs, DAY_MS);
+  const { jwksMaxAgeMs = 600_000, jwksStaleMs = DAY_MS } = given;
   const bounds = { min: jwksMaxAgeMs, max: 30 * DAY_MS };
-  return { jwksMaxAgeMs, jwksStaleMs: whole(SITE, "jwksStaleMs", stale, bounds) };
+  return {
+    jwksMaxAgeMs,
+    jwksStaleMs: readOption(SITE, "jwksStaleMs", wholeNumber(bounds), jwksStaleMs),
+  };
 }
 
-function toChecks(given: Given, clockTolerance: number): JWTVerifyOptions {
+function toChecks(given: Given): JWTVerifyOptions {
+  const { issuer, audience, clockToleranceSeconds: clockTolerance } = given;
   const algorithms = toAlgorithms(SITE, given.algorithms, given.secret !== undefined);
-  const checks: JWTVerifyOptions = { algorithms: [...algorithms], clockTolerance };
-  if (given.issuer !== undefined) checks.issuer = toNames("issuer", given.issuer);
-  if (given.audience !== undefined) checks.audience = toNames("audience", given.audience);
-  return checks;
-}
-
-function toHeader(given: unknown): string | undefined {
-  return given === false
-    ? undefined
-    : toName("header", orDefault(given, "authorization")).toLowerCase();
-}
-
-function toName(field: string, given: unknown): string {
-  if (typeof given === "string" && given !== "") return given;
-  refuse(SITE, `${field} must be a name, got ${show(given)}`);
-}
-
-function toNames(field: string, given: unknown): string | string[] {
-  if (!Array.isArray(given)) return toName(field, given);
-  if (given.length === 0) refuse(SITE, `${field} must name at least one`);
-  return given.map((name) => toName(field, name));
+  return {
+    algorithms: [...algorithms],
+    clockTolerance,
+    ...(issuer === undefined ? {} : { issuer: [...issuer] }),
+    ...(audience === undefined ? {} : { audience: [...audience] }),
+  };
 }

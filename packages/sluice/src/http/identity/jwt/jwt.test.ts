@@ -425,8 +425,16 @@ describe("options of a verifier", () => {
       /key must be a public key/,
     ],
     ["no place", { key, algorithms: ["RS256"], header: false }, /needs a header or a cookie/],
-    ["a nameless cookie", { key, algorithms: ["RS256"], cookie: "" }, /cookie must be a name/],
-    ["no issuer", { key, algorithms: ["RS256"], issuer: [] }, /issuer must name at least one/],
+    [
+      "a nameless cookie",
+      { key, algorithms: ["RS256"], cookie: "" },
+      /cookie must be a non-empty string, got ""/,
+    ],
+    [
+      "no issuer",
+      { key, algorithms: ["RS256"], issuer: [] },
+      /issuer must be a list of 1 to 1000 items, got 0/,
+    ],
     ["a misspelt one", { key, algorithm: "RS256" }, /unknown option "algorithm"/],
     [
       "a long tolerance",
