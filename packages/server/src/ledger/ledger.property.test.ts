@@ -44,7 +44,7 @@ describe.each(all)("random traces on a ledger in $name", (databases) => {
       await Promise.all(nodes.map((node) => node.close()));
     }
     expect((await verifyLedger(database)).problems).toEqual([]);
-  }, 300_000);
+  }, 3_600_000);
 });
 
 interface Held {

@@ -1,8 +1,7 @@
-import { once } from "node:events";
-import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { type PostgresServer, startPostgres } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { testDatabases } from "../../../test/control/databases.js";
+import { startReplyCutter } from "../../../test/control/reply-cutter.js";
 import type { Database } from "../../database/database.js";
 import { migrate } from "../../database/migrate.js";
 import { openDatabase } from "../../database/open-database.js";
@@ -231,7 +230,7 @@ describe("with PostgreSQL that fails", () => {
   it("answers that are lost anywhere in a transaction make no change happen twice", async () => {
     const url = server.createDatabase();
     await migrate(open(url));
-    const cutter = await startCutter(server.port);
+    const cutter = await startReplyCutter(server.port);
     const changes = new Changes(open(url.replace(`:${server.port}/`, `:${cutter.port}/`)), {
       retryMsMax: 30_000,
     });
@@ -247,46 +246,3 @@ describe("with PostgreSQL that fails", () => {
     expect(kept).toHaveLength(40);
   });
 });
-
-interface Cutter {
-  readonly server: Server;
-  readonly port: number;
-  /** Lets so many replies pass, then loses one with its connection, once. */
-  cutAfterReplies: number;
-  readonly cuts: number;
-}
-
-/** A proxy that loses replies of a server that has done its work. */
-async function startCutter(port: number): Promise<Cutter> {
-  let left = Number.POSITIVE_INFINITY;
-  let cuts = 0;
-  const server = createServer((client) => {
-    const upstream = connect(port, "127.0.0.1");
-    client.on("data", (bytes) => upstream.write(bytes));
-    upstream.on("data", (bytes) => {
-      if (left-- > 0) {
-        client.write(bytes);
-        return;
-      }
-      left = Number.POSITIVE_INFINITY;
-      cuts++;
-      client.destroy();
-      upstream.destroy();
-    });
-    for (const socket of [client, upstream]) socket.on("error", () => {});
-    client.on("close", () => upstream.destroy());
-    upstream.on("close", () => client.destroy());
-  });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  return {
-    server,
-    port: (server.address() as AddressInfo).port,
-    get cuts() {
-      return cuts;
-    },
-    set cutAfterReplies(replies: number) {
-      left = replies;
-    },
-  };
-}
