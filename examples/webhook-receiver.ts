@@ -42,7 +42,7 @@ const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 
 const event = {
   id: "evt-1",
-  type: "quota.share_reached",
+  type: "quota.reached",
   atMs: Date.UTC(2026, 4, 20),
   data: { subject: "tenant:acme", meter: "exports", sharePercent: 80 },
 };
@@ -62,7 +62,7 @@ await send("a replay after an hour", secret, Date.now() - 3_600_000);
 server.close();
 
 // Prints:
-// quota.share_reached: tenant:acme used 80% of exports
+// quota.reached: tenant:acme used 80% of exports
 // first delivery: 204
 // delivered again: 204
 // another secret: 400 signature-wrong

@@ -78,6 +78,28 @@ export interface FollowControlConfig extends ControlNodeConfig {
   readonly caFile: string | undefined;
 }
 
+/** The ledger of durable quotas. */
+export interface LedgerConfig {
+  /** Receivers of the events of quotas. Default: none. */
+  readonly webhooks: readonly WebhookConfig[];
+}
+
+/** A receiver of events. */
+export interface WebhookConfig {
+  /** Its name in the list of deliveries: one that gets another name is another webhook. */
+  readonly name: string;
+  /** Where events are sent. Never shown: it may have a secret in it. */
+  readonly url: string;
+  /** What requests are signed with, the newest first. */
+  readonly secrets: readonly string[];
+  /** Whether it is sent anything. While it is not, its deliveries wait. Default true. */
+  readonly isEnabled: boolean;
+  /** How long the receiver may take to answer. Default 10,000. */
+  readonly timeoutMs: number;
+  /** The authorities that are trusted; undefined: those that Node includes. */
+  readonly caFile: string | undefined;
+}
+
 /** Rules: from a file that is watched, or written in the configuration. */
 export type RulesSource =
   | { readonly file: string }

@@ -27,6 +27,7 @@ import type {
   ListenerName,
   Telemetry,
   UpstreamOutcome,
+  WebhookFigures,
 } from "./telemetry.js";
 import { toTopReport } from "./top/top.js";
 import type { TopOptions, TopReport } from "./top/top-report.js";
@@ -82,6 +83,7 @@ class ServiceTelemetry implements Telemetry {
   readonly #upstreams = new Counts(["upstream", "outcome"]);
   #jwksFetchFailures = 0;
   #readControl: (() => ControlFigures) | undefined;
+  #readWebhooks: (() => WebhookFigures) | undefined;
   #workersEnded = 0;
   readonly #repeatedProblems: RepeatedProblems;
   readonly #fileProblems: FileProblems;
@@ -235,6 +237,10 @@ class ServiceTelemetry implements Telemetry {
     this.#readControl = read;
   }
 
+  watchWebhooks(read: () => WebhookFigures): void {
+    this.#readWebhooks = read;
+  }
+
   measured(store: Store): Store {
     this.watch(store);
     return store.isRemote === true
@@ -276,6 +282,7 @@ class ServiceTelemetry implements Telemetry {
       upstreams: this.#upstreams,
       jwksFetchFailures: () => this.#jwksFetchFailures,
       control: () => this.#readControl?.(),
+      webhooks: () => this.#readWebhooks?.(),
       workersEnded: () => this.#workersEnded,
     };
     return createRegistry(sources, { region: this.#config.region, hasProcessMetrics });

@@ -59,6 +59,16 @@ export interface ControlFigures {
   readonly problems: { readonly feed: number; readonly snapshot: number };
 }
 
+/** What metrics show of webhooks. */
+export interface WebhookFigures {
+  /** Of deliveries that this process sent since its start, by what became of them. */
+  readonly outcomes: Readonly<Record<"delivered" | "retried" | "failed" | "expired", number>>;
+  /** Deliveries on their way, of all nodes. */
+  readonly pending: number;
+  /** How long the oldest of them has been on its way. */
+  readonly oldestMs: number;
+}
+
 /** Receives what happens. None of these throws. */
 export interface Telemetry {
   readonly log: Logger;
@@ -121,6 +131,8 @@ export interface Telemetry {
   watch(source: Policy | Store): void;
   /** The control plane, whose figures metrics show from now on. */
   watchControl(read: () => ControlFigures): void;
+  /** The webhooks, whose figures metrics show from now on. */
+  watchWebhooks(read: () => WebhookFigures): void;
   /** The store, with its calls timed and its errors counted. */
   measured(store: Store): Store;
   /** The metrics in Prometheus' text format. */

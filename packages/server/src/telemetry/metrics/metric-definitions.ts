@@ -197,6 +197,23 @@ export const METRICS = {
     "Failures to follow the control plane (feed) or to keep its state on disk (snapshot).",
     ["what"],
   ),
+  webhookDeliveries: counter(
+    "rate_limiter_webhook_deliveries_total",
+    "Webhooks that this node sent, by what became of them: delivered, retried, failed or expired.",
+    ["outcome"],
+  ),
+  webhooksPending: gauge(
+    "rate_limiter_webhooks_pending",
+    "Webhooks on their way, of all nodes.",
+    [],
+    "max",
+  ),
+  webhooksOldestSeconds: gauge(
+    "rate_limiter_webhooks_oldest_seconds",
+    "Seconds for which the oldest of the webhooks on their way has been so.",
+    [],
+    "max",
+  ),
   workersEnded: counter(
     "rate_limiter_workers_ended_total",
     "Worker processes that exited unexpectedly; each is replaced.",

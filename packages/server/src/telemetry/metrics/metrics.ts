@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import type { DecisionLog } from "../log/decision-log.js";
 import type { DecisionTally } from "../tally/decision-tally.js";
 import type { RuleMeter, RuleMeters } from "../tally/rule-meters.js";
-import type { ControlFigures, ListenerName } from "../telemetry.js";
+import type { ControlFigures, ListenerName, WebhookFigures } from "../telemetry.js";
 import type { Counts, FallbackTime } from "./counts.js";
 import type { Latency } from "./latency.js";
 import type { StoreTimes } from "./measured-store.js";
@@ -29,6 +29,8 @@ export interface MetricSources {
   readonly jwksFetchFailures: () => number;
   /** Undefined without a control plane. */
   readonly control: () => ControlFigures | undefined;
+  /** Undefined without webhooks. */
+  readonly webhooks: () => WebhookFigures | undefined;
   readonly workersEnded: () => number;
 }
 
@@ -188,6 +190,12 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
     for (const [what, value] of Object.entries(control()?.problems ?? {}))
       yield of(value, { what });
   },
+  *webhookDeliveries({ webhooks }) {
+    for (const [outcome, value] of Object.entries(webhooks()?.outcomes ?? {}))
+      yield of(value, { outcome });
+  },
+  webhooksPending: ofWebhooks(({ pending }) => pending),
+  webhooksOldestSeconds: ofWebhooks(({ oldestMs }) => oldestMs / 1_000),
   workersEnded: ({ workersEnded }) => [of(workersEnded())],
   logLeftOut: ({ decisionLog }) => [of(decisionLog.leftOut)],
 };
@@ -214,6 +222,14 @@ function ofControl(pick: (figures: ControlFigures) => number | undefined): Reade
     const figures = control();
     const value = figures && pick(figures);
     return value === undefined ? [] : [of(value)];
+  };
+}
+
+/** One number of webhooks; nothing without them. */
+function ofWebhooks(pick: (figures: WebhookFigures) => number): Reader {
+  return ({ webhooks }) => {
+    const figures = webhooks();
+    return figures === undefined ? [] : [of(pick(figures))];
   };
 }
 

@@ -9,11 +9,11 @@ import { SCHEME, signatureOf, WEBHOOK_HEADERS } from "./sign-webhook.js";
 export interface WebhookEvent {
   /** The same in every delivery of the event: remember it, and act on each once. */
   readonly id: string;
-  /** What happened: `quota.share_reached`. */
+  /** What happened. `quota.reached`: a set share of a quota is in use. */
   readonly type: string;
   /** When it happened, in Unix milliseconds. */
   readonly atMs: number;
-  /** What it happened to. */
+  /** Of `quota.reached`: meter, subject, sharePercent, granted, used, periodStartsAtMs and periodEndsAtMs. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { signWebhook, verifyWebhook, WEBHOOK_HEADERS } from "./webhooks.js";
 
-const event = { id: "evt-1", type: "quota.share_reached", atMs: 1, data: { meter: "exports" } };
+const event = { id: "evt-1", type: "quota.reached", atMs: 1, data: { meter: "exports" } };
 const body = JSON.stringify(event);
 const secret = "a-secret-of-the-webhook";
 const sentAtMs = Date.UTC(2026, 4, 1);

@@ -1,0 +1,1 @@
+SELECT id, body FROM ledger_events WHERE id = $1

@@ -1,0 +1,210 @@
+// Sends what is due. Each webhook has its own lane with a bounded number of deliveries in flight, so a slow receiver
+// holds up only its own. Several nodes may run this over one database: a delivery is claimed before it is sent, and a
+// node that dies in between leaves a claim that ends by itself.
+
+import { readFileSync } from "node:fs";
+import { signWebhook } from "sluice/webhooks";
+import { readVersion } from "../../base/version.js";
+import type { WebhookConfig } from "../../config/config.js";
+import type { Telemetry } from "../../telemetry/telemetry.js";
+import type { Attempt } from "./attempts.js";
+import { TRIES_MAX, waitMs } from "./backoff.js";
+import type { ClaimedDelivery, Deliveries } from "./deliveries.js";
+import { type PostOutcome, type PostTarget, postWebhook } from "./post-webhook.js";
+import { toWebhookBody } from "./webhook-body.js";
+
+/** Deliveries to one webhook that are in flight. */
+export const IN_FLIGHT_MAX = 5;
+/** How long recording an outcome may take before another node sends again. */
+const RECORD_MS_MAX = 30_000;
+
+/** What became of deliveries since the start. */
+export interface DeliveryOutcomes {
+  delivered: number;
+  /** Attempts that failed and are tried again. */
+  retried: number;
+  /** Given up. */
+  failed: number;
+  /** Events that were too old when a webhook was there for them. */
+  expired: number;
+}
+
+/** Options of {@link Deliverer}. */
+export interface DelivererOptions {
+  readonly deliveries: Deliveries;
+  readonly webhooks: readonly WebhookConfig[];
+  readonly telemetry: Telemetry;
+  /** Unix milliseconds. */
+  readonly nowMs: () => number;
+  /** Numbers from 0 to below 1. */
+  readonly chance: () => number;
+}
+
+interface Lane {
+  readonly webhook: WebhookConfig;
+  readonly target: PostTarget;
+  inFlight: number;
+  /** Whether the last claim took as many as it asked for. */
+  hasMore: boolean;
+}
+
+/** Sends deliveries until it is closed. */
+export class Deliverer {
+  readonly outcomes: DeliveryOutcomes = { delivered: 0, retried: 0, failed: 0, expired: 0 };
+  readonly #options: DelivererOptions;
+  readonly #lanes: readonly Lane[];
+  readonly #agent = `Sluice/${readVersion()}`;
+  readonly #sending = new Set<Promise<void>>();
+  readonly #stopping = new AbortController();
+  #isClosed = false;
+
+  /** @throws What the system says of a `caFile`. */
+  constructor(options: DelivererOptions) {
+    this.#options = options;
+    this.#lanes = options.webhooks.map((webhook) => ({
+      webhook,
+      target: toTarget(webhook),
+      inFlight: 0,
+      hasMore: false,
+    }));
+  }
+
+  /** Makes deliveries of new events and starts to send what is due. Rejects if the database does not answer. */
+  async round(): Promise<void> {
+    const { deliveries, nowMs } = this.#options;
+    const names = this.#lanes.map(({ webhook }) => webhook.name);
+    const expired = await deliveries.dispatch(names, nowMs());
+    this.outcomes.expired += expired;
+    if (expired > 0) this.#options.telemetry.log.warn({ events: expired }, EXPIRED);
+    await Promise.all(this.#lanes.map((lane) => this.#fill(lane)));
+  }
+
+  /** Resolves when nothing is in flight. */
+  async idle(): Promise<void> {
+    while (this.#sending.size > 0) await Promise.all(this.#sending);
+  }
+
+  /** Starts nothing more, waits for what is in flight until `grace` resolves, and records what it cuts off. */
+  async close(grace: Promise<unknown>): Promise<void> {
+    this.#isClosed = true;
+    await Promise.race([this.idle(), grace]);
+    this.#stopping.abort();
+    await this.idle();
+  }
+
+  async #fill(lane: Lane): Promise<void> {
+    const { webhook } = lane;
+    const max = IN_FLIGHT_MAX - lane.inFlight;
+    if (!webhook.isEnabled || max <= 0 || this.#isClosed) return;
+    // Taken before the database is asked, so that two calls don't fill the same places.
+    lane.inFlight += max;
+    let claimed: readonly ClaimedDelivery[] = [];
+    try {
+      claimed = await this.#claim(webhook, max);
+    } finally {
+      lane.inFlight -= max - claimed.length;
+    }
+    lane.hasMore = claimed.length === max;
+    for (const delivery of claimed) this.#start(lane, delivery);
+  }
+
+  #claim({ name, timeoutMs }: WebhookConfig, max: number): Promise<ClaimedDelivery[]> {
+    const nowMs = this.#options.nowMs();
+    const endsAtMs = nowMs + timeoutMs + RECORD_MS_MAX;
+    return this.#options.deliveries.claim(name, { nowMs, endsAtMs, max });
+  }
+
+  #start(lane: Lane, delivery: ClaimedDelivery): void {
+    const sending = this.#deliver(lane, delivery)
+      // The claim ends by itself, and it is sent again.
+      .catch((error) => this.#options.telemetry.problem(NOT_RECORDED, error))
+      .finally(() => {
+        lane.inFlight--;
+        this.#sending.delete(sending);
+        if (lane.hasMore) this.#fillLater(lane);
+      });
+    this.#sending.add(sending);
+  }
+
+  /** What could not be claimed now is claimed in the next round. */
+  #fillLater(lane: Lane): void {
+    const filling: Promise<void> = this.#fill(lane)
+      .catch(() => {})
+      .finally(() => this.#sending.delete(filling));
+    this.#sending.add(filling);
+  }
+
+  async #deliver({ webhook, target }: Lane, delivery: ClaimedDelivery): Promise<void> {
+    const { deliveries, nowMs } = this.#options;
+    const atMs = nowMs();
+    const event = await deliveries.readEvent(delivery.eventId);
+    // Removed together with its event.
+    if (event === undefined) return;
+    if (delivery.tries > TRIES_MAX) return this.#record(webhook, delivery, atMs, NO_TRIES_LEFT);
+    const body = toWebhookBody(delivery.eventId, event);
+    const { eventId } = delivery;
+    const headers = signWebhook({ eventId, body, secrets: webhook.secrets, nowMs: atMs });
+    const outcome = await postWebhook(target, {
+      headers: { ...headers, "user-agent": this.#agent },
+      body,
+      signal: this.#stopping.signal,
+    });
+    await this.#record(webhook, delivery, atMs, outcome);
+  }
+
+  async #record(
+    { name }: WebhookConfig,
+    delivery: ClaimedDelivery,
+    atMs: number,
+    outcome: PostOutcome,
+  ): Promise<void> {
+    const { deliveries, nowMs, chance, telemetry } = this.#options;
+    const attempt = toAttempt(delivery, atMs, outcome);
+    const line = { webhook: name, delivery: delivery.id, ...attempt };
+    if (outcome.isDelivered) {
+      await deliveries.recordDelivered(delivery, attempt, nowMs());
+      this.outcomes.delivered++;
+      telemetry.log.debug(line, "webhook delivered");
+      return;
+    }
+    const { retryAfterMs } = outcome;
+    const againMs = waitMs({ tries: delivery.tries, chance, retryAfterMs });
+    const nextAttemptAtMs = againMs === undefined ? undefined : nowMs() + againMs;
+    await deliveries.recordFailed(delivery, attempt, { nextAttemptAtMs, nowMs: nowMs() });
+    if (againMs === undefined) {
+      this.outcomes.failed++;
+      telemetry.log.error(line, "webhook given up; sluice webhooks retry sends it again");
+    } else {
+      this.outcomes.retried++;
+      telemetry.log.warn({ ...line, againMs }, "webhook not delivered; it is sent again");
+    }
+  }
+}
+
+const EXPIRED = "events were older than seven days when a webhook was there for them; not sent";
+const NOT_RECORDED = "the outcome of a webhook could not be recorded; it is sent again";
+const NO_TRIES_LEFT: PostOutcome = {
+  isDelivered: false,
+  tookMs: 0,
+  status: undefined,
+  error: "not sent: the outcome of the last try is not known",
+  retryAfterMs: undefined,
+};
+
+function toTarget({ url, timeoutMs, caFile }: WebhookConfig): PostTarget {
+  return { url, timeoutMs, ca: caFile === undefined ? undefined : readFileSync(caFile, "utf8") };
+}
+
+function toAttempt(
+  { attempt }: ClaimedDelivery,
+  atMs: number,
+  { tookMs, status, error }: PostOutcome,
+): Attempt {
+  return {
+    attempt,
+    atMs,
+    tookMs,
+    ...(status === undefined ? {} : { status }),
+    ...(error === undefined ? {} : { error }),
+  };
+}
