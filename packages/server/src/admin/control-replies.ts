@@ -18,6 +18,7 @@ import { overrideShape } from "../control/entities/overrides.js";
 import { planShape } from "../control/entities/plans.js";
 import { switchShape } from "../control/entities/switches.js";
 import { tenantShape } from "../control/entities/tenants.js";
+import { DELIVERY_STATES } from "../ledger/webhooks/deliveries.js";
 import { ANY_COUNT, many, open, pageOf, text } from "./reply-shapes.js";
 
 const identified = {
@@ -129,6 +130,34 @@ const node = open({
   via: required(text, "The control node that knows of it."),
 });
 
+const webhookDelivery = open({
+  id: required(text),
+  eventId: required(text, "The same in every request to the receiver."),
+  webhook: required(text, "Its name in the configuration."),
+  state: required(choice(DELIVERY_STATES)),
+  meter: required(text, "The rule whose quota it is about."),
+  sharePercent: required(finiteNumber, "The share of the quota that was reached."),
+  eventAtMs: required(finiteNumber),
+  createdAtMs: required(finiteNumber),
+  attempts: required(finiteNumber, "Attempts that have begun."),
+  nextAttemptAtMs: required(orNull(finiteNumber), "Null unless it is pending."),
+  endedAtMs: required(orNull(finiteNumber), "When it was delivered or given up."),
+  lastStatus: required(orNull(finiteNumber)),
+  lastError: required(orNull(text)),
+  history: required(
+    many(
+      open({
+        attempt: required(finiteNumber),
+        atMs: optional(finiteNumber),
+        tookMs: optional(finiteNumber),
+        status: optional(finiteNumber),
+        error: optional(text),
+      }),
+    ),
+    "The latest attempts, the last one at the end.",
+  ),
+});
+
 /** The shapes, by what is answered. */
 export const controlAnswers = {
   plan,
@@ -154,6 +183,8 @@ export const controlAnswers = {
   reported: open({ reported: required(constant(true)) }),
   nodes: open({ items: required(many(node)) }),
   audit: pageOf(auditEntry),
+  webhookDelivery,
+  webhookDeliveries: pageOf(webhookDelivery),
   auditReport: open({
     rows: required(finiteNumber, "Entries that were read."),
     valid: required(flag),

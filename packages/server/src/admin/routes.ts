@@ -14,6 +14,7 @@ import { planRoutes } from "./routes/control/plan-routes.js";
 import { ruleSetRoutes } from "./routes/control/rule-set-routes.js";
 import { switchRoutes } from "./routes/control/switch-routes.js";
 import { tenantRoutes } from "./routes/control/tenant-routes.js";
+import { webhookRoutes } from "./routes/control/webhook-routes.js";
 import { counterRoutes } from "./routes/counters/counter-routes.js";
 import { ledgerRoutes } from "./routes/ledger/ledger-routes.js";
 import { serviceRoutes } from "./routes/service-routes.js";
@@ -32,6 +33,7 @@ const described: readonly Route[] = [
   ...accessTokenRoutes,
   ...ledgerRoutes,
   ...auditRoutes,
+  ...webhookRoutes,
   ...feedRoutes,
   ...sessionRoutes,
 ];

@@ -35,6 +35,8 @@ export interface Config {
   readonly rules: RulesSource;
   /** Undefined: everything comes from files. */
   readonly control?: ControlConfig | undefined;
+  /** Undefined: nothing is set. */
+  readonly ledger?: LedgerConfig | undefined;
   readonly telemetry: TelemetryConfig;
 }
 

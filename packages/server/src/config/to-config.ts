@@ -8,6 +8,7 @@ import type {
   Config,
   ControlConfig,
   EnvoyTlsConfig,
+  LedgerConfig,
   RulesSource,
   StoreConfig,
   UpstreamTlsConfig,
@@ -50,6 +51,7 @@ export function buildConfig(values: FileValues, { file, identity, at }: BuildOpt
     responses: toResponses(values.responses),
     rules: toRules(values.rules, at),
     control: toControl(values, at),
+    ledger: toLedger(values.ledger, at),
     telemetry: values.telemetry,
   };
 }
@@ -173,6 +175,22 @@ function toControl(values: FileValues, at: ResolvePath): ControlConfig | undefin
     caFile: caFile === undefined ? undefined : at(caFile),
     ...common,
   };
+}
+
+function toLedger(ledger: FileValues["ledger"], at: ResolvePath): LedgerConfig | undefined {
+  if (ledger === undefined) return undefined;
+  const webhooks = Object.entries(ledger.webhooks).map(([name, webhook]) => ({
+    name,
+    url: webhook.url,
+    secrets: [
+      webhook.secret,
+      ...(webhook.previousSecret === undefined ? [] : [webhook.previousSecret]),
+    ],
+    isEnabled: webhook.enabled,
+    timeoutMs: webhook.timeoutMs,
+    caFile: webhook.caFile === undefined ? undefined : at(webhook.caFile),
+  }));
+  return { webhooks };
 }
 
 const FILE_SCHEME = /^file:(?:\/\/)?/;

@@ -117,6 +117,11 @@ export class ControlNode {
     return this.#config.kind === "follow" ? this.#config.url : undefined;
   }
 
+  /** The database of the control plane; undefined on a follower. */
+  get database(): Database | undefined {
+    return this.#database;
+  }
+
   /** What this process decides with. */
   get state(): ControlState {
     return this.#follower.state;

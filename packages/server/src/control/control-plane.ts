@@ -5,6 +5,7 @@ import { wallMs } from "../base/clock.js";
 import type { RulesUse } from "../core/rules/read-job.js";
 import type { Database } from "../database/database.js";
 import { LedgerReader } from "../ledger/reading/ledger-reader.js";
+import { Deliveries } from "../ledger/webhooks/deliveries.js";
 import {
   type AuditEntry,
   type AuditPage,
@@ -50,6 +51,8 @@ export class ControlPlane {
   readonly accessTokens: AccessTokens;
   /** What was charged to durable quotas. */
   readonly ledger: LedgerReader;
+  /** Events of quotas on their way to webhooks. */
+  readonly deliveries: Deliveries;
   readonly #database: Database;
   readonly #changes: Changes;
 
@@ -68,6 +71,7 @@ export class ControlPlane {
     this.switches = new Collection(switches, parts);
     this.ledger = new LedgerReader(database);
     this.accessTokens = new AccessTokens(database, changes, { fillRandom, now });
+    this.deliveries = new Deliveries(database);
   }
 
   /** Writes something that was done and changed no entity into the audit log. */

@@ -23,6 +23,7 @@ import {
   RulesInForce,
   readWritten,
 } from "../core/rules-in-force.js";
+import { Webhooks } from "../ledger/webhooks/webhooks.js";
 import { createTelemetry } from "../telemetry/create-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { ConfigInForce, type ConfigLoader } from "./config-in-force.js";
@@ -111,11 +112,21 @@ export async function openWithControl(
   try {
     const keyResolver = openKeyResolver(config.apiKeys, control, telemetry);
     const parts = { rules: parseWritten(publishedRules(control.state)), keyResolver };
+    openWebhooks(config, control, telemetry);
     return await open(parts, control);
   } catch (error) {
     await control.close();
     throw error;
   }
+}
+
+/** Sends events of quotas to the webhooks that are configured, until the control plane is closed. */
+function openWebhooks({ ledger }: Config, control: ControlNode, telemetry: Telemetry): void {
+  const { database } = control;
+  if (database === undefined || ledger === undefined) return;
+  const webhooks = new Webhooks({ database, telemetry, webhooks: ledger.webhooks });
+  webhooks.start();
+  control.onClosing(() => webhooks.close());
 }
 
 /**

@@ -48,6 +48,36 @@ const added: readonly Case[] = [
     "sluice.yaml:7: control.token goes with follow, which is not set",
   ],
   [
+    "webhooks without a database",
+    "ledger: { webhooks: { billing: { url: https://billing.example.com/, secret: a-secret-of-16-letters } } }",
+    "sluice.yaml:7: ledger.webhooks need the database of the ledger: set control.database, or configure them on a node that has it",
+  ],
+  [
+    "a webhook in clear",
+    'control: { database: "file:a.db" }\nledger: { webhooks: { billing: { url: http://billing.example.com/hook-4711, secret: a-secret-of-16-letters } } }',
+    "sluice.yaml:8: ledger.webhooks.billing.url must begin with https://, or every machine on the way can read and change what is sent; in a network that is trusted set allowHttp: true",
+  ],
+  [
+    "a webhook with a password in its URL, without showing it",
+    'control: { database: "file:a.db" }\nledger: { webhooks: { billing: { url: "https://a:pass@billing.example.com/", secret: a-secret-of-16-letters } } }',
+    "sluice.yaml:8: ledger.webhooks.billing.url must be an https:// URL without a user name, a password or a fragment, got a string of 35 characters",
+  ],
+  [
+    "a webhook with a short secret, without showing it",
+    'control: { database: "file:a.db" }\nledger: { webhooks: { billing: { url: "https://billing.example.com/", secret: short } } }',
+    "sluice.yaml:8: ledger.webhooks.billing.secret must be a string of at least 16 characters without spaces, got a string of 5 characters",
+  ],
+  [
+    "a webhook whose secret was not rotated",
+    'control: { database: "file:a.db" }\nledger: { webhooks: { billing: { url: "https://billing.example.com/", secret: a-secret-of-16-letters, previousSecret: a-secret-of-16-letters } } }',
+    "sluice.yaml:8: ledger.webhooks.billing.previousSecret is the same as secret: leave it out unless the secret is being rotated",
+  ],
+  [
+    "authorities for a webhook in clear",
+    'control: { database: "file:a.db" }\nledger: { webhooks: { billing: { url: "http://127.0.0.1:1/", caFile: missing.pem, secret: a-secret-of-16-letters } } }',
+    "sluice.yaml:8: ledger.webhooks.billing.caFile needs an https:// URL",
+  ],
+  [
     "a number that is none",
     "server: { workers: ten }",
     'sluice.yaml:7: server.workers must be a whole number from 1 to 256, got "ten"',
@@ -125,7 +155,7 @@ const added: readonly Case[] = [
   [
     "a misspelt section",
     "telemetrie: {}",
-    "sluice.yaml:7: telemetrie is unknown, did you mean telemetry? known: $schema, version, server, gateway, decision, envoy, admin, upstreams, routes, store, identity, responses, rules, control, telemetry",
+    "sluice.yaml:7: telemetrie is unknown, did you mean telemetry? known: $schema, version, server, gateway, decision, envoy, admin, upstreams, routes, store, identity, responses, rules, control, ledger, telemetry",
   ],
   [
     "a misspelt field",

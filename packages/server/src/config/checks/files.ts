@@ -15,6 +15,14 @@ export function checkFiles(sections: ConfigSections, at: ResolvePath): void {
   checkEnvoyTls(sections, at);
   checkEnvoyFiles(sections, at);
   checkControlCa(sections, at);
+  checkWebhookCas(sections, at);
+}
+
+function checkWebhookCas({ values, problems }: ConfigSections, at: ResolvePath): void {
+  for (const [name, { url, caFile }] of Object.entries(values.ledger?.webhooks ?? {})) {
+    if (caFile !== undefined && url.startsWith("https:"))
+      checkTlsFiles(["ledger", "webhooks", name], { caFile }, at, problems);
+  }
 }
 
 function checkControlCa({ values, problems }: ConfigSections, at: ResolvePath): void {

@@ -10,6 +10,7 @@ import type { ResolvePath } from "../to-config.js";
 import { checkControl } from "./control.js";
 import { checkFiles } from "./files.js";
 import { checkApiKeys, checkIdentity } from "./identity.js";
+import { checkLedger } from "./ledger.js";
 import { checkPlaces, toListenText } from "./places.js";
 import { checkPolicies, readIdentity } from "./policies.js";
 import { checkRoutes } from "./routes.js";
@@ -31,6 +32,7 @@ const checks: readonly Check[] = [
   { needs: ["identity"], run: checkIdentity },
   { needs: ["identity", "control"], run: checkApiKeys },
   { needs: ["control"], run: checkControl },
+  { needs: ["ledger", "control"], run: checkLedger },
 ];
 
 /** What checks have made of sections. */

@@ -4,6 +4,7 @@ import type { ReadFields } from "sluice/shapes";
 import { controlSection } from "./control.js";
 import { listOf, mapOf, optional, required, section, withDefault } from "./fields.js";
 import { identitySection } from "./identity.js";
+import { ledgerSection } from "./ledger.js";
 import {
   adminSection,
   decisionSection,
@@ -152,6 +153,10 @@ export const fileSection = section({
   control: optional(
     controlSection,
     "The control plane, from which rules, plans, API keys and the rest come; if omitted, everything comes from files.",
+  ),
+  ledger: optional(
+    ledgerSection,
+    "The ledger of durable quotas, in the database of the control plane.",
   ),
   telemetry: withDefault(telemetrySection, {}, "Logs, metrics and traces."),
 });

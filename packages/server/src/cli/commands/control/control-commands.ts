@@ -11,6 +11,7 @@ import { addPlanCommands } from "./plan-commands.js";
 import { addSwitchCommand } from "./switch-command.js";
 import { addTenantCommands } from "./tenant-commands.js";
 import { addTokenCommands } from "./token-commands.js";
+import { addWebhookCommands } from "./webhook-commands.js";
 
 /** Adds the verbs of the control plane, those of `rules` apart. */
 export function addControlCommands(program: Command, parts: CommandParts): void {
@@ -23,4 +24,5 @@ export function addControlCommands(program: Command, parts: CommandParts): void 
   addTokenCommands(program, parts);
   addAuditCommands(program, parts);
   addNodeCommands(program, parts);
+  addWebhookCommands(program, parts);
 }

@@ -1,0 +1,51 @@
+// What the section of the ledger has to fit: a database, and receivers that can be trusted with what they are sent.
+
+import { isLoopback } from "../../base/http/loopback.js";
+import type { FileValues } from "../description/file.js";
+import type { Problems } from "../problems.js";
+
+/** Each may have a few requests in flight. */
+const WEBHOOKS_MAX = 20;
+
+type WebhookValues = NonNullable<FileValues["ledger"]>["webhooks"][string];
+
+/** Checks that webhooks have a database and a protected way. */
+export function checkLedger({ ledger, control }: FileValues, problems: Problems): void {
+  const webhooks = Object.entries(ledger?.webhooks ?? {});
+  if (webhooks.length > 0 && control?.database === undefined) {
+    problems.add(
+      ["ledger", "webhooks"],
+      "need the database of the ledger: set control.database, or configure them on a node that has it",
+    );
+  }
+  if (webhooks.length > WEBHOOKS_MAX) {
+    problems.add(["ledger", "webhooks"], `must be at most ${WEBHOOKS_MAX}, got ${webhooks.length}`);
+  }
+  for (const [name, webhook] of webhooks) checkWebhook(name, webhook, problems);
+}
+
+function checkWebhook(name: string, webhook: WebhookValues, problems: Problems): void {
+  const { url, secret, previousSecret, caFile, allowHttp } = webhook;
+  const path = ["ledger", "webhooks", name];
+  const isPlain = url.startsWith("http:");
+  if (isPlain && !allowHttp && !isLoopback(hostOf(url))) {
+    problems.add(
+      [...path, "url"],
+      "must begin with https://, or every machine on the way can read and change what is sent; in a network that is " +
+        "trusted set allowHttp: true",
+    );
+  }
+  if (isPlain && caFile !== undefined) {
+    problems.add([...path, "caFile"], "needs an https:// URL");
+  }
+  if (secret === previousSecret) {
+    problems.add(
+      [...path, "previousSecret"],
+      "is the same as secret: leave it out unless the secret is being rotated",
+    );
+  }
+}
+
+function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[(.*)\]$/, "$1");
+}
