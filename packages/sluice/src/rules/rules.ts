@@ -21,11 +21,17 @@ export { type JsonSchema, toJsonSchema } from "./parse/json-schema.js";
 export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./parse/parse.js";
 export { nearestMethod } from "./parse/rule-fields/names.js";
 export { readYaml, type YamlProblem, type YamlText } from "./parse/yaml.js";
-export type { Identify, RequestNeeds } from "./policy/admit-options.js";
-export { type BlockedCallers, callerBlocks } from "./policy/caller-blocks.js";
-export { CallerRefusal, type CallerRefusalReason } from "./policy/caller-refusal.js";
-export type { CostFunction } from "./policy/cost.js";
+export type { PolicyStats } from "./policy/compile/lanes.js";
 export { createPolicy } from "./policy/create-policy.js";
+export type { BodyReading, RequestEnd, UnreadableBody } from "./policy/held-charges/request-end.js";
+export type { EstimateReason } from "./policy/held-charges/settled-cost.js";
+export { type BlockedCallers, callerBlocks } from "./policy/operator/caller-blocks.js";
+export {
+  type CallerBlock,
+  type CallerBlocks,
+  refuseBlocked,
+} from "./policy/operator/operator-refusals.js";
+export type { RuleSwitch, SwitchState, SwitchStates } from "./policy/operator/switches.js";
 export type {
   ExplainedBlock,
   ExplainedCondition,
@@ -34,17 +40,9 @@ export type {
   ExplainedRule,
   ExplainOptions,
   Explanation,
-} from "./policy/explain.js";
-export type { PolicyStats } from "./policy/lanes.js";
-export { type CallerBlock, type CallerBlocks, refuseBlocked } from "./policy/operator-refusals.js";
+} from "./policy/peek/explain.js";
+export type { RuleState } from "./policy/peek/peek.js";
 export type { AdmitOptions, Policy } from "./policy/policy.js";
-export type {
-  DecidedCharge,
-  MeterPlace,
-  PolicyDecision,
-  RefusalReason,
-  RuleResult,
-} from "./policy/policy-decision.js";
 export type {
   CostSettled,
   PolicyEvent,
@@ -54,10 +52,16 @@ export type {
   SettleFailed,
 } from "./policy/policy-events.js";
 export type { PolicyOptions, RulesInput } from "./policy/policy-options.js";
-export type { RuleState } from "./policy/policy-peek.js";
-export type { BodyReading, RequestEnd, UnreadableBody } from "./policy/request-end.js";
-export type { EstimateReason } from "./policy/settled-cost.js";
-export type { RuleSwitch, SwitchState, SwitchStates } from "./policy/switches.js";
+export type { Identify, RequestNeeds } from "./policy/policy-request/admit-options.js";
+export { CallerRefusal, type CallerRefusalReason } from "./policy/policy-request/caller-refusal.js";
+export type { CostFunction } from "./policy/policy-request/cost.js";
+export type {
+  DecidedCharge,
+  MeterPlace,
+  PolicyDecision,
+  RefusalReason,
+  RuleResult,
+} from "./policy/policy-request/policy-decision.js";
 export type {
   Consistency,
   Cost,

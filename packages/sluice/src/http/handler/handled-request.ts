@@ -3,9 +3,9 @@
 
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import { toCost } from "../../limiter/verb-input.js";
-import { PolicyDecision } from "../../rules/policy/policy-decision.js";
-import type { RequestEnd } from "../../rules/policy/request-end.js";
-import type { SingleRuleAnswer } from "../../rules/policy/single-rule-path.js";
+import type { RequestEnd } from "../../rules/policy/held-charges/request-end.js";
+import { PolicyDecision } from "../../rules/policy/policy-request/policy-decision.js";
+import type { SingleRuleAnswer } from "../../rules/policy/policy-request/single-rule-path.js";
 import type { JsonSum } from "../../rules/rule.js";
 import type { Refusal } from "../response/refusal.js";
 import { type Fields, toFields } from "../response/response-headers.js";

@@ -6,12 +6,15 @@ import { SluiceError, show } from "../../base/errors.js";
 import { andThen, drop, type MaybePromise, notify } from "../../base/maybe-promise.js";
 import type { Facts } from "../../rules/facts.js";
 import { toClientAddress } from "../../rules/identity-keys/address.js";
-import type { AdmitOptions, RequestNeeds } from "../../rules/policy/admit-options.js";
-import { CallerRefusal } from "../../rules/policy/caller-refusal.js";
-import { refuseIfDelayed } from "../../rules/policy/decided-charge.js";
 import type { Policy } from "../../rules/policy/policy.js";
-import { PolicyDecision } from "../../rules/policy/policy-decision.js";
-import { SingleRuleAnswer } from "../../rules/policy/single-rule-path.js";
+import type {
+  AdmitOptions,
+  RequestNeeds,
+} from "../../rules/policy/policy-request/admit-options.js";
+import { CallerRefusal } from "../../rules/policy/policy-request/caller-refusal.js";
+import { refuseIfDelayed } from "../../rules/policy/policy-request/decided-charge.js";
+import { PolicyDecision } from "../../rules/policy/policy-request/policy-decision.js";
+import { SingleRuleAnswer } from "../../rules/policy/policy-request/single-rule-path.js";
 import { AttributedFacts, type Attributes } from "../identity/attributed-facts.js";
 import type { HttpRequest } from "../identity/http-request.js";
 import type { Identity, RequestFacts } from "../identity/identity.js";

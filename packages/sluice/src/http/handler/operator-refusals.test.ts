@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { byName, requestHandlerOf, START_MS } from "../../../test/handler-stand.js";
 import { fixedWindow } from "../../limits/limits.js";
-import { callerBlocks } from "../../rules/policy/caller-blocks.js";
+import { callerBlocks } from "../../rules/policy/operator/caller-blocks.js";
 
 const three = fixedWindow({ limit: 3, windowMs: 60_000 });
 

@@ -7,7 +7,7 @@ import type { Clock } from "../../base/clock.js";
 import { createLimiter } from "../../limiter/limiter.js";
 import type { Limiter } from "../../limiter/limiter-verbs.js";
 import { tokenBucket } from "../../limits/limits.js";
-import type { RuleState } from "../../rules/policy/policy-peek.js";
+import type { RuleState } from "../../rules/policy/peek/peek.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
 import { PROBLEMS, toProblem } from "../response/problem-body.js";
 import { bytesOf, type Reply } from "../response/refusal.js";

@@ -5,8 +5,8 @@
 import type { Clock } from "../../base/clock.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import type { Facts } from "../../rules/facts.js";
-import type { RequestNeeds } from "../../rules/policy/admit-options.js";
-import { CallerRefusal } from "../../rules/policy/caller-refusal.js";
+import type { RequestNeeds } from "../../rules/policy/policy-request/admit-options.js";
+import { CallerRefusal } from "../../rules/policy/policy-request/caller-refusal.js";
 import { type ResolvedKey, resolveSentKey } from "./api-keys/key-resolver.js";
 import { RequestFacts } from "./facts.js";
 import type { HttpRequest } from "./http-request.js";

@@ -1,7 +1,7 @@
 // Reads what a response's body says about the cost of its request while the body passes through: a JSON body, or a stream
 // of server-sent events, whose last numbers count. The body itself is neither changed nor kept.
 
-import type { BodyReading, UnreadableBody } from "../../rules/policy/request-end.js";
+import type { BodyReading, UnreadableBody } from "../../rules/policy/held-charges/request-end.js";
 import type { JsonPath, JsonSum } from "../../rules/rule.js";
 import { type HeaderValue, isEncoded, isJsonType, toUtf8Type } from "../identity/body/body.js";
 import { ByteOrderMark } from "./byte-order-mark.js";

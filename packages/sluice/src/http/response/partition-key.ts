@@ -2,7 +2,7 @@
 // about the same counter, and learns nothing else.
 
 import { createHmac } from "node:crypto";
-import type { RuleCharge } from "../../rules/policy/request-charges.js";
+import type { RuleCharge } from "../../rules/policy/policy-request/request-charges.js";
 
 /** 96 bits distinguish counters and fill 16 characters without padding. */
 const BYTES = 12;

@@ -2,7 +2,7 @@
 // written once: a flood of refusals must stay cheap.
 
 import { formatDuration } from "../../base/durations.js";
-import type { RefusalReason } from "../../rules/policy/policy-decision.js";
+import type { RefusalReason } from "../../rules/policy/policy-request/policy-decision.js";
 import type { Retry } from "./retry-after.js";
 
 /** One way of being refused. */

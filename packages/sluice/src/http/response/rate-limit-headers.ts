@@ -3,10 +3,13 @@
 // themselves are in none, and a limit whose state is not known shows only what it promises.
 
 import { type Clock, wallMsOf } from "../../base/clock.js";
-import type { DecidedRuleCharge } from "../../rules/policy/decided-charge.js";
-import { waitMsOf } from "../../rules/policy/hold-times.js";
-import { bindsMore, type PolicyDecision } from "../../rules/policy/policy-decision.js";
-import type { LimitTexts } from "../../rules/policy/rule-limits.js";
+import type { LimitTexts } from "../../rules/policy/compile/rule-limits.js";
+import { waitMsOf } from "../../rules/policy/held-charges/hold-times.js";
+import type { DecidedRuleCharge } from "../../rules/policy/policy-request/decided-charge.js";
+import {
+  bindsMore,
+  type PolicyDecision,
+} from "../../rules/policy/policy-request/policy-decision.js";
 import { INTEGER_MAX, textsOf } from "./limit-description.js";
 import type { PartitionKey } from "./partition-key.js";
 import type { Retry } from "./retry-after.js";

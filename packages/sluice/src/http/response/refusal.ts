@@ -2,7 +2,10 @@
 // cache, and never shows a value that the request was counted by.
 
 import { drop } from "../../base/maybe-promise.js";
-import type { PolicyDecision, RefusalReason } from "../../rules/policy/policy-decision.js";
+import type {
+  PolicyDecision,
+  RefusalReason,
+} from "../../rules/policy/policy-request/policy-decision.js";
 import type { HttpRequest } from "../identity/http-request.js";
 import { textsOf } from "./limit-description.js";
 import { PROBLEMS, toDetail, toProblem } from "./problem-body.js";

@@ -4,8 +4,8 @@
 import { notify } from "../../base/maybe-promise.js";
 import type { RulesDiff } from "../diff.js";
 import type { SettleBy } from "../rule.js";
-import type { RuleCharge } from "./request-charges.js";
-import type { EstimateReason, SettledCost } from "./settled-cost.js";
+import type { EstimateReason, SettledCost } from "./held-charges/settled-cost.js";
+import type { RuleCharge } from "./policy-request/request-charges.js";
 
 /** Something that happened to a policy. `kind` says what. */
 export type PolicyEvent = RulesReplaced | RuleSwitched | RuleUseless | CostSettled | SettleFailed;

@@ -6,8 +6,8 @@ import type { Facts } from "../facts.js";
 import { RulesError } from "../parse/parse.js";
 import { createPolicy } from "./create-policy.js";
 import type { Policy } from "./policy.js";
-import type { PolicyDecision } from "./policy-decision.js";
 import type { PolicyEvent } from "./policy-events.js";
+import type { PolicyDecision } from "./policy-request/policy-decision.js";
 
 const facts: Facts = { method: "GET", path: "/", ip: "203.0.113.10" };
 const perMinute = (limit: number) => fixedWindow({ limit, windowMs: 60_000 });

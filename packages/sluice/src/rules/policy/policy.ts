@@ -1,5 +1,5 @@
 // A policy: decides requests under a set of rules that may be replaced at any time. This file lists its
-// verbs; what each does to a request is in policy-request.ts, policy-peek.ts and explain.ts.
+// verbs; what each does to a request is in policy-request/, peek/ and operator/.
 
 import type { Clock } from "../../base/clock.js";
 import { SluiceError } from "../../base/errors.js";
@@ -8,14 +8,14 @@ import { diffRules } from "../diff.js";
 import type { Facts } from "../facts.js";
 import type { Rule, RuleSet } from "../rule.js";
 import { type FindTenant, withProfile } from "../tenant-profile.js";
-import type { AdmitOptions } from "./admit-options.js";
-import { CompiledRules } from "./compile.js";
-import { type ExplainOptions, type Explanation, explainRequest } from "./explain.js";
-import { Lanes, type PolicyStats } from "./lanes.js";
-import { type CallerBlocks, OperatorRefusals } from "./operator-refusals.js";
-import { PolicyDecision, type RefusalCause } from "./policy-decision.js";
+import { CompiledRules } from "./compile/compile.js";
+import { Lanes, type PolicyStats } from "./compile/lanes.js";
+import { RuleKey, ruleOf } from "./operator/operator.js";
+import { type CallerBlocks, OperatorRefusals } from "./operator/operator-refusals.js";
+import { Switches, type SwitchState, type SwitchStates } from "./operator/switches.js";
+import { type ExplainOptions, type Explanation, explainRequest } from "./peek/explain.js";
+import { peekRequest, type RuleState, stateOf } from "./peek/peek.js";
 import { type PolicyEvent, toSettleReport } from "./policy-events.js";
-import { RuleKey, ruleOf } from "./policy-operator.js";
 import {
   type PolicyOptions,
   type PolicySetup,
@@ -24,12 +24,12 @@ import {
   toPolicySetup,
   toRuleSet,
 } from "./policy-options.js";
-import { peekRequest, type RuleState, stateOf } from "./policy-peek.js";
-import { PolicyRequest, type RequestContext } from "./policy-request.js";
-import { SingleRulePath } from "./single-rule-path.js";
-import { Switches, type SwitchState, type SwitchStates } from "./switches.js";
+import type { AdmitOptions } from "./policy-request/admit-options.js";
+import { PolicyDecision, type RefusalCause } from "./policy-request/policy-decision.js";
+import { PolicyRequest, type RequestContext } from "./policy-request/policy-request.js";
+import { SingleRulePath } from "./policy-request/single-rule-path.js";
 
-export type { AdmitOptions } from "./admit-options.js";
+export type { AdmitOptions } from "./policy-request/admit-options.js";
 
 /** A policy over rules. Made by `createPolicy`, or by middleware for limits in code. */
 export class Policy {

@@ -4,7 +4,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SluiceError } from "../../../base/errors.js";
 import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
-import type { RequestEnd } from "../../../rules/policy/request-end.js";
+import type { RequestEnd } from "../../../rules/policy/held-charges/request-end.js";
 import { HandledRequest, type RateLimitInfo } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import type { BodyBounds, BodyFields } from "../../identity/body/body.js";

@@ -3,7 +3,7 @@
 
 import type { FastifyRequest } from "fastify";
 import type { FixedWindowLimit } from "../../../limits/limits.js";
-import type { PolicyDecision } from "../../../rules/policy/policy-decision.js";
+import type { PolicyDecision } from "../../../rules/policy/policy-request/policy-decision.js";
 import { FastifyHttpRequest } from "../../adapters/fastify/fastify-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import type { ErrorResponseContext, FastifyLimitOptions } from "./fastify-options.js";

@@ -3,7 +3,7 @@
 
 import { SluiceError } from "../../../base/errors.js";
 import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
-import { CallerRefusal } from "../../../rules/policy/caller-refusal.js";
+import { CallerRefusal } from "../../../rules/policy/policy-request/caller-refusal.js";
 
 /** What an API key stands for. */
 export interface ResolvedKey {

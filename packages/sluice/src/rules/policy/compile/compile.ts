@@ -1,0 +1,272 @@
+// A set of rules made ready to decide: matchers, keys, counters and stores found once, so that a
+// request only looks them up.
+
+import type { Limit } from "../../../limits/limits.js";
+import type { FailurePolicy } from "../../../stores/store.js";
+import { compileKey, type KeyOf, needsIdentity } from "../../identity-keys/key.js";
+import { Matcher } from "../../match/matcher.js";
+import { EMPTY_MATCH, type Match, type Rule, type RuleSet } from "../../rule.js";
+import type { Switches, SwitchState } from "../operator/switches.js";
+import type { CostFunctions } from "../policy-request/cost.js";
+import type { MeterPlace } from "../policy-request/policy-decision.js";
+import { LongestDelays } from "./delay.js";
+import { ExceptionsInForce } from "./exceptions-in-force.js";
+import { KeySample, SampleBudget } from "./key-sample.js";
+import type { Lane, Lanes } from "./lanes.js";
+import {
+  type KnownCounters,
+  type LimitsContext,
+  NO_COUNTERS,
+  type RuleLimit,
+  scopeOfTier,
+  toRuleLimits,
+} from "./rule-limits.js";
+import { mustBeUsable } from "./usable-rules.js";
+
+/**
+ * A rule, ready to be charged. What every request reads comes first: with ten thousand rules each part of the
+ * processor's cache that a request touches counts (bench service/rules-scale).
+ */
+export interface CompiledRule extends MeterPlace {
+  /** Whether all callers with a key are charged alike: no exemptions, no tiers, a constant cost. */
+  readonly isPlain: boolean;
+  readonly keyOf: KeyOf;
+  /** The cost, if it is constant. */
+  readonly units: number;
+  readonly limits: readonly RuleLimit[];
+  readonly shadow: boolean;
+  readonly lane: Lane;
+  /** Watches whether keys come back, until that is known. */
+  sample: KeySample | undefined;
+  /** Whether responses show it. */
+  readonly isShown: boolean;
+  readonly definition: Rule;
+  /** Its place in the order of rules: by priority, then as in the file. */
+  readonly order: number;
+  readonly match: Match;
+  readonly tiers: ReadonlyMap<string, readonly RuleLimit[]>;
+  readonly overrides: ReadonlyMap<string, readonly RuleLimit[]>;
+  /** Keys that the whole set exempts; undefined if there are none. */
+  readonly exemptKeys: ReadonlySet<string> | undefined;
+  /** Whether it needs to know who the caller is, or what its body says. */
+  readonly isLate: boolean;
+  /** False if the file or an operator switched it off. */
+  readonly isOn: boolean;
+  /** Undefined if there are none. */
+  readonly exceptions: ExceptionsInForce | undefined;
+  /** What an operator switched it to. */
+  readonly switchedTo: SwitchState;
+}
+
+/** A rule without its conditions on path, method, host and headers. */
+export interface RuleOfCaller {
+  readonly match: Match;
+  readonly rule: CompiledRule;
+}
+
+/** What compiling needs besides the rules. */
+export interface CompileOptions {
+  readonly lanes: Lanes;
+  readonly onStoreFailure: FailurePolicy;
+  readonly timeoutMs: number | undefined;
+  readonly costs: CostFunctions;
+  readonly seesResponses: boolean;
+  /** What operators switched off, whatever the set says. */
+  readonly switches: Switches;
+  /** The rules in force so far: counters that say the same stay the same objects. */
+  readonly before: CompiledRules | undefined;
+}
+
+/** A set of rules, ready to decide. */
+export class CompiledRules {
+  readonly ruleSet: RuleSet;
+  /** The kill switch: false lets every request pass and counts nothing. */
+  readonly isOn: boolean;
+  /** What an operator switched everything to. */
+  readonly switchedTo: SwitchState;
+  /** By id, those that are switched off included. */
+  readonly byId: ReadonlyMap<string, CompiledRule>;
+  /** Rules that need to know who the caller is, or what its body says. */
+  readonly late: Matcher<CompiledRule>;
+  /** Those of them that need the body. */
+  readonly byBody: Matcher<CompiledRule>;
+  readonly #enabled: readonly CompiledRule[];
+  #early: Matcher<CompiledRule> | undefined;
+  #earlyWithoutKeys: Matcher<CompiledRule> | undefined;
+  #lateWithKeys: Matcher<CompiledRule> | undefined;
+  #all: Matcher<CompiledRule> | undefined;
+  #byCaller: Matcher<RuleOfCaller> | undefined;
+
+  constructor(ruleSet: RuleSet, options: CompileOptions) {
+    mustBeUsable(ruleSet.rules, options);
+    // Charges of one step reach their store together.
+    const stepOf = (rule: Rule) => `${options.lanes.of(rule).order}/${isLate(rule)}`;
+    const delays = new LongestDelays(ruleSet.rules, stepOf);
+    const keys = new Map<string, KeyOf>();
+    const context = { delays, ruleSet, options, keys, samples: new SampleBudget() };
+    const inOrder = ruleSet.rules.toSorted((a, b) => b.priority - a.priority);
+    const compiled = inOrder.map((rule, order) => this.#compile(rule, order, context));
+    this.ruleSet = ruleSet;
+    this.byId = new Map(compiled.map((rule) => [rule.definition.id, rule]));
+    this.#enabled = compiled.filter(({ isOn }) => isOn);
+    this.switchedTo = options.switches.all;
+    this.isOn = ruleSet.isEnabled && this.switchedTo !== "off" && this.#enabled.length > 0;
+    this.late = new Matcher(this.#enabled.filter((rule) => rule.isLate));
+    this.byBody = new Matcher(this.#enabled.filter(({ definition: rule }) => countsByBody(rule)));
+  }
+
+  // Either `early` and `late` are asked, or `all`, by whether there is more to find out about requests.
+
+  /** Rules that need no more than what every request shows. */
+  get early(): Matcher<CompiledRule> {
+    this.#early ??= new Matcher(this.#enabled.filter((rule) => !rule.isLate));
+    return this.#early;
+  }
+
+  /** `early` without the rules that count by API key: for requests whose key has to be resolved first. */
+  get earlyWithoutKeys(): Matcher<CompiledRule> {
+    this.#earlyWithoutKeys ??= this.#countsByApiKey
+      ? new Matcher(this.#enabled.filter((rule) => !rule.isLate && !countsByApiKey(rule)))
+      : this.early;
+    return this.#earlyWithoutKeys;
+  }
+
+  /** `late` and the rules that count by API key. */
+  get lateWithKeys(): Matcher<CompiledRule> {
+    this.#lateWithKeys ??= this.#countsByApiKey
+      ? new Matcher(this.#enabled.filter((rule) => rule.isLate || countsByApiKey(rule)))
+      : this.late;
+    return this.#lateWithKeys;
+  }
+
+  get #countsByApiKey(): boolean {
+    return this.#enabled.some((rule) => !rule.isLate && countsByApiKey(rule));
+  }
+
+  /** Both. */
+  get all(): Matcher<CompiledRule> {
+    this.#all ??= new Matcher(this.#enabled);
+    return this.#all;
+  }
+
+  /** The one rule in force; undefined if there are several, or none, or not for everybody. */
+  get only(): CompiledRule | undefined {
+    const isForAll = this.isOn && this.ruleSet.exempt.ips === undefined;
+    return isForAll && this.#enabled.length === 1 ? this.#enabled[0] : undefined;
+  }
+
+  /** All rules by what they ask of the caller, and not of what it asks for. */
+  get byCaller(): Matcher<RuleOfCaller> {
+    this.#byCaller ??= new Matcher(this.#enabled.map(toRuleOfCaller));
+    return this.#byCaller;
+  }
+
+  #compile(rule: Rule, order: number, context: CompileContext): CompiledRule {
+    const { options, ruleSet } = context;
+    const known = options.before?.byId.get(rule.id);
+    const before = countersOf(known);
+    const limits = toLimitsContext(rule, context);
+    const toLimits = (list: readonly Limit[], from: RuleLimit["from"], scope: string) =>
+      toRuleLimits(list, limits, { from, scope, before });
+    const each = (
+      lists: ReadonlyMap<string, readonly Limit[]>,
+      from: RuleLimit["from"],
+      toScope: (name: string) => string,
+    ) =>
+      lists.size === 0
+        ? NO_LISTS
+        : new Map([...lists].map(([name, list]) => [name, toLimits(list, from, toScope(name))]));
+    const shadow = rule.onExceed === "shadow";
+    const keyOf = toKeyOf(rule, context.keys);
+    const switchedTo = options.switches.of(rule.id);
+    return {
+      isPlain: isPlain(rule, ruleSet),
+      keyOf,
+      units: rule.cost.kind === "constant" ? rule.cost.units : 0,
+      limits: toLimits(rule.limits, "rule", rule.id),
+      shadow,
+      lane: limits.lane,
+      sample: KeySample.of(rule, context.samples),
+      isShown: rule.isExposed && !shadow,
+      meter: undefined,
+      definition: rule,
+      order,
+      match: rule.match,
+      tiers: each(rule.tiers, "tier", (tier) => scopeOfTier(rule, tier)),
+      overrides: each(rule.overrides, "override", () => rule.id),
+      exemptKeys: ruleSet.exempt.keys.size > 0 ? ruleSet.exempt.keys : undefined,
+      isLate: isLate(rule),
+      isOn: rule.isEnabled && switchedTo !== "off",
+      exceptions:
+        rule.exceptions === undefined
+          ? undefined
+          : new ExceptionsInForce(rule.exceptions, { ...limits, keyOf }, known?.exceptions),
+      switchedTo,
+    };
+  }
+}
+
+interface CompileContext {
+  readonly ruleSet: RuleSet;
+  readonly delays: LongestDelays;
+  readonly options: CompileOptions;
+  readonly samples: SampleBudget;
+  /** The functions that make keys, by dimensions: one that many rules share stays in the processor's cache. */
+  readonly keys: Map<string, KeyOf>;
+}
+
+/** The counters of a rule. Made only when rules are replaced, so that no memory is kept for it. */
+function countersOf(rule: CompiledRule | undefined): KnownCounters {
+  if (rule === undefined) return NO_COUNTERS;
+  const limits = [rule.limits, ...rule.tiers.values(), ...rule.overrides.values()].flat();
+  return new Map(limits.map(({ counter }) => [JSON.stringify(counter), counter]));
+}
+
+function toLimitsContext(rule: Rule, { delays, options }: CompileContext): LimitsContext {
+  return {
+    rule,
+    lane: options.lanes.of(rule),
+    extraPermitMs: delays.before(rule),
+    onStoreFailure: rule.onStoreFailure ?? options.onStoreFailure,
+    timeoutMs: rule.timeoutMs ?? options.timeoutMs,
+  };
+}
+
+/** The function that makes the keys of a rule. It is shared, unless it depends on the rule's own paths. */
+function toKeyOf({ key, match }: Rule, keys: Map<string, KeyOf>): KeyOf {
+  if (key.some(({ kind }) => kind === "endpoint")) return compileKey(key, match.paths);
+  const text = JSON.stringify(key);
+  const keyOf = keys.get(text) ?? compileKey(key);
+  keys.set(text, keyOf);
+  return keyOf;
+}
+
+function toRuleOfCaller(rule: CompiledRule): RuleOfCaller {
+  const { attributes } = rule.match;
+  return { match: { ...EMPTY_MATCH, attributes }, rule };
+}
+
+const NO_LISTS: ReadonlyMap<string, readonly RuleLimit[]> = new Map();
+
+function isLate({ key, tiers, match, exceptions, cost }: Rule): boolean {
+  const isByCaller = tiers.size > 0 || match.attributes.size > 0 || exceptions !== undefined;
+  return isByCaller || cost.kind === "json" || key.some(needsIdentity);
+}
+
+function countsByApiKey({ definition: { key } }: CompiledRule): boolean {
+  return key.some(({ kind }) => kind === "apiKey");
+}
+
+function countsByBody({ key, cost }: Rule): boolean {
+  return cost.kind === "json" || key.some(({ kind }) => kind === "body");
+}
+
+function isPlain(rule: Rule, { exempt }: RuleSet): boolean {
+  const { ips, keys } = rule.exempt;
+  const isNobodyExempt = ips === undefined && keys.size === 0 && exempt.keys.size === 0;
+  const isAlike =
+    rule.tiers.size === 0 && rule.overrides.size === 0 && rule.exceptions === undefined;
+  const isOneLimit = isAlike && rule.limits.length > 0;
+  const isForAll = rule.rolloutPercent >= 100 && rule.cost.kind === "constant";
+  return isNobodyExempt && isOneLimit && isForAll;
+}

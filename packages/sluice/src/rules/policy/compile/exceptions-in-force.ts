@@ -1,0 +1,278 @@
+// The exceptions of a rule, ready to be charged. However many there are, a request costs one look-up for each of
+// API key, user, tenant and plan that has any. Counters are made when a caller first needs them.
+
+import type { Limit } from "../../../limits/limits.js";
+import type { Facts } from "../../facts.js";
+import { escapeInKey } from "../../identity-keys/escape.js";
+import { toKeyValue, toPrefix } from "../../identity-keys/key.js";
+import { toValue } from "../../identity-keys/normalize-string.js";
+import type { NormalizedRequest } from "../../match/normalized-request.js";
+import {
+  EXCEPTION_SUBJECTS,
+  type ExceptionLimits,
+  type ExceptionSubject,
+  isInKey,
+  type RuleExceptions,
+} from "../../rule.js";
+import { toDelayed } from "./delay.js";
+import {
+  type LimitsContext,
+  NO_COUNTERS,
+  type RuleLimit,
+  scopeOfTier,
+  toRuleLimits,
+} from "./rule-limits.js";
+
+/** What exceptions need to know of their rule. */
+export interface ExceptionsContext extends LimitsContext {
+  readonly keyOf: (normalized: NormalizedRequest) => string | undefined;
+}
+
+/** One exception. */
+export interface ExceptionInForce {
+  readonly by: ExceptionSubject;
+  readonly value: string;
+  /** By the wall clock; Infinity if it does not end. */
+  readonly endsAtMs: number;
+}
+
+/** All exceptions by one fact. */
+interface Lookup {
+  readonly by: ExceptionSubject;
+  readonly entries: ReadonlyMap<string, Entry>;
+  /** Whether the rule's key has the fact in it, so that no key is shared by callers with and without an exception. */
+  readonly isInKey: boolean;
+}
+
+/** The exceptions of one rule. */
+export class ExceptionsInForce {
+  readonly #context: ExceptionsContext;
+  /** In order of precedence. */
+  readonly #lookups: readonly Lookup[];
+  /** What the counters depend on besides their limits. */
+  readonly #basis: string;
+
+  /** @param before - Those of the same rule so far: what says the same keeps its counters. */
+  constructor(exceptions: RuleExceptions, context: ExceptionsContext, before?: ExceptionsInForce) {
+    this.#context = context;
+    this.#basis = toBasis(context);
+    const known = before === undefined || !this.#isAlike(before) ? undefined : before.#lookups;
+    this.#lookups = EXCEPTION_SUBJECTS.filter((by) => exceptions.has(by)).map((by) => ({
+      by,
+      entries: toEntries(
+        by,
+        exceptions.get(by) ?? NONE,
+        known?.find((lookup) => lookup.by === by)?.entries,
+      ),
+      isInKey: isInKey(by, context.rule),
+    }));
+    prepare(exceptions, context);
+  }
+
+  /** The exception that holds for a caller now; undefined if none does. */
+  find(facts: Facts, times: { readonly wallMs: number }): ExceptionInForce | undefined {
+    return this.#find(facts, times)?.entry;
+  }
+
+  /** The limits of that exception; undefined if none holds, and an empty list if it has no limit. */
+  limitsOf(
+    normalized: NormalizedRequest,
+    times: { readonly wallMs: number },
+  ): readonly RuleLimit[] | undefined {
+    const { facts } = normalized;
+    const found = this.#find(facts, times);
+    if (found === undefined) return undefined;
+    if (!found.isInKey || this.#isByAddress(normalized)) return this.#limitsApart(found.entry);
+    const { tier } = facts;
+    const isTier = tier !== undefined && this.#context.rule.tiers.has(tier);
+    return this.#limitsInTier(found.entry, isTier ? tier : undefined);
+  }
+
+  /** Where exceptions may count a key of the rule. */
+  placesOf(key: string, times: { readonly wallMs: number }): ExceptionPlaces {
+    const parts = new Set(key.split("|"));
+    const isOwnKey = parts.size === this.#context.rule.key.length;
+    const places: Places = { instead: undefined, perhaps: [], apart: [] };
+    for (const { by, entries, isInKey } of this.#lookups) {
+      const isInScope = isInKey && isOwnKey;
+      for (const entry of this.#inForce(entries, times)) {
+        if (!isInScope) places.apart.push(this.#limitsApart(entry));
+        // Which plan a tenant has is not written in its key.
+        else if (by === "plan") places.perhaps.push(...this.#limitsInTiers(entry));
+        else if (parts.has(partOf(by, entry.value))) {
+          places.instead ??= [...this.#limitsInTiers(entry)];
+        }
+      }
+    }
+    return places;
+  }
+
+  *#inForce(
+    entries: ReadonlyMap<string, Entry>,
+    times: { readonly wallMs: number },
+  ): Generator<Entry> {
+    for (const first of entries.values()) {
+      const entry = first.now(times);
+      if (entry !== undefined) yield entry;
+    }
+  }
+
+  *#limitsInTiers(entry: Entry): Generator<readonly RuleLimit[]> {
+    yield this.#limitsInTier(entry, undefined);
+    for (const tier of this.#context.rule.tiers.keys()) yield this.#limitsInTier(entry, tier);
+  }
+
+  #find(facts: Facts, times: { readonly wallMs: number }): Found | undefined {
+    for (let i = 0; i < this.#lookups.length; i++) {
+      const { by, entries, isInKey } = this.#lookups[i];
+      const value = toValue(facts[by]);
+      const entry = value === undefined ? undefined : entries.get(value)?.now(times);
+      if (entry !== undefined) return { entry, isInKey };
+    }
+    return undefined;
+  }
+
+  /** Whether the request lacks a part of the rule's key, and is counted by its address instead. */
+  #isByAddress(normalized: NormalizedRequest): boolean {
+    const { rule, keyOf } = this.#context;
+    return rule.onMissing === "ip" && keyOf(normalized) === undefined;
+  }
+
+  #limitsInTier(entry: Entry, tier: string | undefined): readonly RuleLimit[] {
+    const known = entry.byTier.get(tier);
+    if (known !== undefined) return known;
+    const { rule } = this.#context;
+    const made = this.#make(entry, tier === undefined ? rule.id : scopeOfTier(rule, tier));
+    if (entry.byTier === NO_LISTS) entry.byTier = new Map();
+    entry.byTier.set(tier, made);
+    return made;
+  }
+
+  #limitsApart(entry: Entry): readonly RuleLimit[] {
+    entry.apart ??= this.#make(entry, scopeOfException(this.#context.rule.id, entry));
+    return entry.apart;
+  }
+
+  #make({ limits }: Entry, scope: string): readonly RuleLimit[] {
+    return toRuleLimits(limits, this.#context, { from: "exception", scope, before: NO_COUNTERS });
+  }
+
+  #isAlike(other: ExceptionsInForce): boolean {
+    return other.#basis === this.#basis && other.#context.lane === this.#context.lane;
+  }
+}
+
+/** Where exceptions may count a key, and under which limits. */
+export interface ExceptionPlaces {
+  /** Those that hold for sure, instead of the limits of the rule and its tiers. */
+  readonly instead: readonly (readonly RuleLimit[])[] | undefined;
+  /** Those that hold, or the rule's and its tiers', in the same scopes. */
+  readonly perhaps: readonly (readonly RuleLimit[])[];
+  /** Those in scopes of their own, besides all others. */
+  readonly apart: readonly (readonly RuleLimit[])[];
+}
+
+interface Places extends ExceptionPlaces {
+  instead: (readonly RuleLimit[])[] | undefined;
+  readonly perhaps: (readonly RuleLimit[])[];
+  readonly apart: (readonly RuleLimit[])[];
+}
+
+interface Found {
+  readonly entry: Entry;
+  readonly isInKey: boolean;
+}
+
+const NONE: ReadonlyMap<string, readonly ExceptionLimits[]> = new Map();
+const NO_LISTS: Map<string | undefined, readonly RuleLimit[]> = new Map();
+
+class Entry implements ExceptionInForce {
+  readonly by: ExceptionSubject;
+  readonly value: string;
+  readonly endsAtMs: number;
+  readonly limits: readonly Limit[];
+  /** What holds when this one has ended. */
+  readonly next: Entry | undefined;
+  /** Its limits in the scope of the rule and of each tier, made when they are needed. */
+  byTier: Map<string | undefined, readonly RuleLimit[]> = NO_LISTS;
+  /** Its limits in a scope of their own. */
+  apart: readonly RuleLimit[] | undefined = undefined;
+
+  constructor(
+    name: { readonly by: ExceptionSubject; readonly value: string },
+    { limits, endsAtMs }: ExceptionLimits,
+    next: Entry | undefined,
+    before: Entry | undefined,
+  ) {
+    this.by = name.by;
+    this.value = name.value;
+    this.endsAtMs = endsAtMs;
+    this.limits = limits;
+    this.next = next;
+    if (before === undefined || !before.isMade || !isEqual(before.limits, limits)) return;
+    this.byTier = before.byTier;
+    this.apart = before.apart;
+  }
+
+  get isMade(): boolean {
+    return this.byTier !== NO_LISTS || this.apart !== undefined;
+  }
+
+  /** This exception, or the first after it that has not ended. The clock is read only where one can end. */
+  now(times: { readonly wallMs: number }): Entry | undefined {
+    if (this.endsAtMs === Number.POSITIVE_INFINITY) return this;
+    const { wallMs } = times;
+    let entry: Entry | undefined = this;
+    while (entry !== undefined && entry.endsAtMs <= wallMs) entry = entry.next;
+    return entry;
+  }
+}
+
+function toEntries(
+  by: ExceptionSubject,
+  exceptions: ReadonlyMap<string, readonly ExceptionLimits[]>,
+  before: ReadonlyMap<string, Entry> | undefined,
+): ReadonlyMap<string, Entry> {
+  const entries = new Map<string, Entry>();
+  for (const [value, list] of exceptions) {
+    const known = before?.get(value);
+    let entry: Entry | undefined;
+    for (let i = list.length - 1; i >= 0; i--) {
+      entry = new Entry({ by, value }, list[i], entry, known);
+    }
+    if (entry !== undefined) entries.set(value, entry);
+  }
+  return entries;
+}
+
+function isEqual(a: readonly Limit[], b: readonly Limit[]): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
+}
+
+/** Sets aside what the counters will need, so that no request has to wait for it. */
+function prepare(exceptions: RuleExceptions, { rule, lane, extraPermitMs }: LimitsContext): void {
+  if (lane.store.prepare === undefined) return;
+  const seen = new Set<Limit>();
+  for (const byValue of exceptions.values()) {
+    for (const list of byValue.values()) {
+      for (const { limits } of list) for (const limit of limits) seen.add(limit);
+    }
+  }
+  for (const limit of seen) lane.store.prepare(toDelayed(limit, rule, extraPermitMs));
+}
+
+/** Where an exception is counted that its rule's key does not show. No tier starts with a space. */
+function scopeOfException(id: string, { by, value }: ExceptionInForce): string {
+  return `${id}/ ${by}:${escapeInKey(value)}`;
+}
+
+function partOf(by: Exclude<ExceptionSubject, "plan">, value: string): string {
+  return toPrefix({ kind: by }) + toKeyValue(value);
+}
+
+function toBasis({ rule, extraPermitMs, onStoreFailure, timeoutMs }: LimitsContext): string {
+  const { id, key, onExceed, delayMsMax, when, settle, durable } = rule;
+  const isHeld = when !== undefined || settle !== undefined;
+  const numbers = [onExceed, delayMsMax, isHeld, extraPermitMs, onStoreFailure, timeoutMs, durable];
+  return JSON.stringify([id, key, ...numbers]);
+}

@@ -1,0 +1,214 @@
+// Lanes: the stores of a policy, one for each consistency and number of shards, in the order in which a
+// request passes them. The cheapest comes first, so that what it refuses troubles no other. Durable rules
+// come last: what they charge is recorded for good.
+
+import type { Clock } from "../../../base/clock.js";
+import {
+  type DenyCacheStats,
+  DenyCacheStore,
+  denyCache,
+} from "../../../stores/deny-cache/deny-cache.js";
+import {
+  type EventualOptions,
+  type EventualStats,
+  EventualStore,
+  eventual,
+} from "../../../stores/eventual/eventual.js";
+import { ForwardingStore } from "../../../stores/forwarding-store.js";
+import { toGuarded } from "../../../stores/guarded.js";
+import type { LeasedOptions } from "../../../stores/leased/lease-options.js";
+import { type LeasedStore, leased } from "../../../stores/leased/leased.js";
+import type { LeasedStats } from "../../../stores/leased/leases/leased-stats.js";
+import { memoryStore } from "../../../stores/memory/memory-store.js";
+import { sharded } from "../../../stores/sharded/sharded.js";
+import type { Store } from "../../../stores/store.js";
+import type { Consistency, Rule } from "../../rule.js";
+import type { RuleCharge } from "../policy-request/request-charges.js";
+
+/** A store, and its place in the order. */
+export interface Lane {
+  readonly store: Store;
+  readonly order: number;
+  /** Whether its limits are cut into parts, of which each caller meets one. */
+  readonly isSharded: boolean;
+}
+
+/** Where a rule is decided: in the policy's store by its consistency, or in the durable store. */
+type LaneKind = Consistency | "durable leased" | "durable strict";
+
+const ORDER: Readonly<Record<LaneKind, number>> = {
+  local: 0,
+  eventual: 1,
+  leased: 2,
+  strict: 3,
+  "durable leased": 4,
+  "durable strict": 5,
+};
+
+/** What lanes are made with. */
+export interface LanesOptions {
+  readonly clock: Clock;
+  /** Of durable rules. */
+  readonly durableStore: Store | undefined;
+  readonly leased: Omit<LeasedOptions, "clock">;
+  readonly eventual: Omit<EventualOptions, "clock">;
+}
+
+/** The figures of what a policy put in front of a shared store; each only if a rule needed it. */
+export interface PolicyStats {
+  /** Of rules with `consistency: leased`, durable ones apart. */
+  readonly leased: LeasedStats | undefined;
+  /** Of durable rules with `consistency: leased`. */
+  readonly durableLeased: LeasedStats | undefined;
+  /** Of rules with `consistency: eventual`. */
+  readonly eventual: EventualStats | undefined;
+  /** Of the caches of refusals in front of strict and leased rules, together. */
+  readonly denyCache: DenyCacheStats | undefined;
+}
+
+/** The lanes over one store, each made when a rule first needs it. They outlive any set of rules. */
+export class Lanes {
+  readonly #base: Store;
+  readonly #options: LanesOptions;
+  readonly #stores = new Map<LaneKind, Store>();
+  readonly #lanes = new Map<string, Lane>();
+  readonly #caches: DenyCacheStore[] = [];
+  #leases: LeasedStore | undefined;
+  #durableLeases: LeasedStore | undefined;
+
+  constructor(base: Store, options: LanesOptions) {
+    this.#base = base;
+    this.#options = options;
+  }
+
+  get stats(): PolicyStats {
+    const eventual = this.#stores.get("eventual");
+    return {
+      leased: this.#leases?.stats,
+      durableLeased: this.#durableLeases?.stats,
+      eventual: eventual instanceof EventualStore ? eventual.stats : undefined,
+      denyCache: this.#caches.length === 0 ? undefined : this.#caches.map(statsOf).reduce(add),
+    };
+  }
+
+  /** Whether there is a store for durable rules. */
+  get hasDurable(): boolean {
+    return this.#options.durableStore !== undefined;
+  }
+
+  /** Whether other processes may share the store: one with a guard in front is behind a network too. */
+  get #isShared(): boolean {
+    return this.#base.isRemote === true || this.#base.isGuarded === true;
+  }
+
+  /**
+   * The lane of a rule. Over a store in this process all consistencies are one: it is exact and never
+   * waits. What is cut into shards has a lane for each number of them, over any store.
+   */
+  of(rule: Pick<Rule, "consistency" | "shards" | "durable">): Lane {
+    const kind = this.#kindOf(rule);
+    const { shards } = rule;
+    const name = `${kind}/${shards}`;
+    const known = this.#lanes.get(name);
+    if (known !== undefined) return known;
+    const store = this.#storeOf(kind);
+    const lane = {
+      store: shards === 1 ? store : sharded(store, { shards }),
+      order: ORDER[kind] + shards / 10_000,
+      isSharded: shards > 1,
+    };
+    this.#lanes.set(name, lane);
+    return lane;
+  }
+
+  #kindOf({ consistency, durable }: Pick<Rule, "consistency" | "durable">): LaneKind {
+    if (durable !== undefined)
+      return consistency === "leased" ? "durable leased" : "durable strict";
+    return this.#isShared ? consistency : "strict";
+  }
+
+  #storeOf(kind: LaneKind): Store {
+    const known = this.#stores.get(kind);
+    if (known !== undefined) return known;
+    const store = this.#make(kind);
+    this.#stores.set(kind, store);
+    return store;
+  }
+
+  #make(kind: LaneKind): Store {
+    if (kind === "durable leased" || kind === "durable strict") return this.#makeDurable(kind);
+    const base = this.#base;
+    const { clock } = this.#options;
+    if (!this.#isShared) return base;
+    if (kind === "local") return memoryStore();
+    const store = new BorrowedStore(toGuarded(base, { clock }));
+    switch (kind) {
+      case "eventual":
+        return eventual(store, { ...this.#options.eventual, clock });
+      case "leased":
+        this.#leases = leased(store, { ...this.#options.leased, clock });
+        return this.#cached(this.#leases);
+      case "strict":
+        return this.#cached(store);
+    }
+  }
+
+  #makeDurable(kind: "durable leased" | "durable strict"): Store {
+    const { clock, durableStore } = this.#options;
+    if (durableStore === undefined) throw new Error("a durable rule has a durable store");
+    const store = new BorrowedStore(toGuarded(durableStore, { clock }));
+    if (kind === "durable strict") return this.#withCache(store);
+    this.#durableLeases = leased(store, { ...this.#options.leased, clock });
+    return this.#withCache(this.#durableLeases);
+  }
+
+  /** Leases are cached too: an exhausted key has no lease, and each of its requests would ask the shared store. */
+  #cached(store: Store): Store {
+    return this.#base instanceof DenyCacheStore ? store : this.#withCache(store);
+  }
+
+  #withCache(store: Store): Store {
+    const cache = denyCache(store, { clock: this.#options.clock });
+    this.#caches.push(cache);
+    return cache;
+  }
+
+  /** Returns what is leased and syncs what is counted. The store itself is its owner's to close. */
+  async close(): Promise<void> {
+    // A store in this process is its own lane.
+    const made = [...this.#stores.values()].filter((store) => store !== this.#base);
+    await Promise.all(made.map((store) => store.close()));
+  }
+}
+
+function statsOf({ stats }: DenyCacheStore): DenyCacheStats {
+  return stats;
+}
+
+function add(a: DenyCacheStats, b: DenyCacheStats): DenyCacheStats {
+  return { keys: a.keys + b.keys, hits: a.hits + b.hits };
+}
+
+/** A store that several lanes are built on: none of them may close it. */
+class BorrowedStore extends ForwardingStore {
+  override close(): void {}
+}
+
+/** Whether all charges go to one store. */
+export function isOneLane(charges: readonly RuleCharge[]): boolean {
+  const { lane } = charges[0].rule;
+  for (let i = 1; i < charges.length; i++) if (charges[i].rule.lane !== lane) return false;
+  return true;
+}
+
+/** Charges by lane, the cheapest lane first. */
+export function toLanes(charges: readonly RuleCharge[]): RuleCharge[][] {
+  const lanes = new Map<unknown, RuleCharge[]>();
+  for (const charge of charges) {
+    const { lane } = charge.rule;
+    const list = lanes.get(lane);
+    if (list === undefined) lanes.set(lane, [charge]);
+    else list.push(charge);
+  }
+  return [...lanes.values()].sort((a, b) => a[0].rule.lane.order - b[0].rule.lane.order);
+}

@@ -1,0 +1,125 @@
+// The limits of a rule as they are charged: each with its counter. Equal counters stay the same objects when
+// rules are replaced, so that stores have nothing to look up again.
+
+import type { Limit } from "../../../limits/limits.js";
+import type { Counter, DurableOptions, FailurePolicy } from "../../../stores/store.js";
+import { countsTiersTogether, type Durable, type Rule } from "../../rule.js";
+import { toDelayed } from "./delay.js";
+import type { Lane } from "./lanes.js";
+
+/** The parts of headers that stay the same for a limit. */
+export interface LimitTexts {
+  /** `login`; for the second limit of a rule `login/2`, which is not a valid rule id. */
+  readonly name: string;
+  /** `"login";q=100;w=60`. */
+  readonly namedPolicy: string;
+  /** `"login";r=`. */
+  readonly namedState: string;
+  /** Both of them as header lines: `RateLimit-Policy: "login";q=100;w=60`, and in the next line `RateLimit: "login";r=`. */
+  readonly namedLines: string;
+  /** `X-RateLimit-Limit: 100`, and in the next line `X-RateLimit-Remaining: `. */
+  readonly legacyLines: string;
+  /** `100;w=60`, as older drafts have it. */
+  readonly policy: string;
+  readonly limit: string;
+  /** The window in whole seconds from 1; Infinity if there is none. */
+  readonly windowSeconds: number;
+}
+
+/** One limit of a rule, as it is charged. */
+export interface RuleLimit {
+  readonly counter: Counter;
+  readonly isQuota: boolean;
+  readonly isPermit: boolean;
+  /** Whether a request may have to wait for it. */
+  readonly mayDelay: boolean;
+  /** Whether a larger bucket is counted than the rule has. */
+  readonly isEnlarged: boolean;
+  /** Whether what is charged is settled when the request has ended. */
+  readonly isHeld: boolean;
+  /** Undefined until a response shows it. */
+  texts: LimitTexts | undefined;
+  /** The limit as the rule has it: what is counted differs from it where a rule delays. */
+  readonly limit: Limit;
+  /** Whether it is the rule's own, that of a single key, of an exception or of a tier. */
+  readonly from: "rule" | "override" | "exception" | "tier";
+}
+
+/** What all limits of a rule are made with. */
+export interface LimitsContext {
+  readonly rule: Rule;
+  readonly lane: Lane;
+  /** How much longer permits last than the rule says: see {@link LongestDelays}. */
+  readonly extraPermitMs: number;
+  readonly onStoreFailure: FailurePolicy;
+  readonly timeoutMs: number | undefined;
+}
+
+/** Whose limits are made, and where they are counted. */
+export interface LimitsPlace {
+  readonly from: RuleLimit["from"];
+  readonly scope: string;
+  /** The counters of the rule so far. */
+  readonly before: KnownCounters;
+}
+
+/** Counters by their JSON. */
+export type KnownCounters = ReadonlyMap<string, Counter>;
+
+/** No counters. */
+export const NO_COUNTERS: KnownCounters = new Map();
+
+/** Makes a list of limits ready to be charged. */
+export function toRuleLimits(
+  limits: readonly Limit[],
+  context: LimitsContext,
+  { from, scope, before }: LimitsPlace,
+): readonly RuleLimit[] {
+  const { rule, extraPermitMs } = context;
+  return limits.map((limit, part): RuleLimit => {
+    const counted = toDelayed(limit, rule, extraPermitMs);
+    const isPermit = limit.algorithm === "concurrency";
+    const isEnlarged = counted !== limit && limit.algorithm === "tokenBucket";
+    return {
+      counter: toCounter({ scope, part, limit: counted }, context, before),
+      isQuota: limit.algorithm === "quota",
+      isPermit,
+      mayDelay: isEnlarged || (limit.algorithm === "leakyBucket" && limit.mode === "shape"),
+      isEnlarged,
+      isHeld: isPermit || rule.when !== undefined || rule.settle !== undefined,
+      texts: undefined,
+      limit,
+      from,
+    };
+  });
+}
+
+/** A counter with these numbers: the one in use so far, if the rule has an equal one. */
+function toCounter(
+  { scope, part, limit }: Pick<Counter, "scope" | "part" | "limit">,
+  { rule, lane, onStoreFailure, timeoutMs }: LimitsContext,
+  before: KnownCounters,
+): Counter {
+  const counted: Counter =
+    timeoutMs === undefined
+      ? { scope, part, limit, onStoreFailure }
+      : { scope, part, limit, onStoreFailure, timeoutMs };
+  const counter =
+    rule.durable === undefined ? counted : { ...counted, durable: toOptions(rule.durable) };
+  const known = before.size === 0 ? undefined : before.get(JSON.stringify(counter));
+  if (known === undefined) lane.store.prepare?.(limit);
+  return known ?? counter;
+}
+
+/** Whether responses show a share is not the ledger's affair. */
+function toOptions({ carryOverMax, alertShares }: Durable): DurableOptions {
+  return { carryOverMax, alertShares };
+}
+
+/**
+ * Where a tier is counted: each apart, unless the rule counts them together. Callers of several tiers may share a key, as
+ * users of a tenant or behind an address do; in one counter the smaller tier would clip what was used of the larger one.
+ */
+export function scopeOfTier(rule: Rule, tier: string): string {
+  return countsTiersTogether(rule) ? rule.id : `${rule.id}/${tier}`;
+}

@@ -1,0 +1,203 @@
+// What a request holds until it ends: permits, and charges of rules whose cost or whether they count is
+// known only from the response. Settling never fails the response: what a store
+// could not take is reported as an event, and stays charged (a permit until it expires).
+
+import { type Clock, countedMsOf } from "../../../base/clock.js";
+import type { Verdict } from "../../../base/decision.js";
+import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import type { ChargeReceipt, Settling, Store } from "../../../stores/store.js";
+import { withDelay } from "../compile/delay.js";
+import type { RuleCharge } from "../policy-request/request-charges.js";
+import { noteHold } from "./hold-times.js";
+import type { RequestEnd } from "./request-end.js";
+import { type SettledCost, toKept, toSettledCost } from "./settled-cost.js";
+
+/** A charge that was taken, and what gives it back. */
+interface HeldCharge {
+  readonly charge: RuleCharge;
+  readonly receipt: ChargeReceipt;
+  /** Held only in case that the request does not go on; most stores need not hear that it did. */
+  readonly isBrief: boolean;
+}
+
+/** What settling needs. */
+export interface SettleContext {
+  readonly clock: Clock;
+  /** Called when a store did not settle. */
+  readonly onSettleFailed: (rules: readonly string[], error: unknown) => void;
+  /** Called once for each rule with `settle` of a request that has ended; undefined if no caller wants to know. */
+  readonly onSettled: ((charge: RuleCharge, cost: SettledCost) => void) | undefined;
+}
+
+/** Everything that one request holds. */
+export class HeldCharges {
+  readonly #context: SettleContext;
+  #charges: HeldCharge[] = [];
+
+  constructor(context: SettleContext) {
+    this.#context = context;
+  }
+
+  /** Whether something has to be settled when the request has ended, however it goes on. */
+  get isLasting(): boolean {
+    return this.#charges.some(({ charge }) => charge.isHeld);
+  }
+
+  /** Adds what a store took. */
+  add(charges: readonly RuleCharge[], receipts: readonly ChargeReceipt[]): void {
+    const isBrief = !charges.some(({ isHeld }) => isHeld);
+    for (const receipt of receipts) {
+      // A decorator may count under another key or other numbers; scope and part stay.
+      const { scope, part } = receipt.counter;
+      const charge = charges.find(
+        ({ counter }) => counter.scope === scope && counter.part === part,
+      );
+      if (charge !== undefined) this.#charges.push({ charge, receipt, isBrief });
+    }
+  }
+
+  /** The request goes on: notifies stores that wait for what was held only in case it does not. */
+  keep(): void {
+    keepAll(this.#charges.filter(({ isBrief }) => isBrief));
+  }
+
+  /**
+   * Settles everything by how the request ended. Later calls do nothing. A bucket that delays takes
+   * nothing back while others wait: their delays depend on it, and a request that came after them would go at
+   * the same time.
+   */
+  settle(end: RequestEnd): MaybePromise<void> {
+    this.keep();
+    const open = this.#take().filter(({ isBrief }) => !isBrief);
+    const context = this.#context;
+    for (const { charge } of open) {
+      if (charge.ruleLimit.isPermit) noteHold(charge, countedMsOf(context.clock, false));
+    }
+    if (context.onSettled !== undefined) reportSettled(open, end, context.onSettled);
+    const unused = open.filter(({ charge }) => isSlot(charge) && toKept(charge, end) < charge.cost);
+    if (unused.length === 0) {
+      return settleAll(open, context, ({ charge }) => toKept(charge, end));
+    }
+    return andThen(findWaitedFor(unused, context), (waitedFor) =>
+      settleAll(open, context, (one) =>
+        waitedFor.has(one) ? one.charge.cost : toKept(one.charge, end),
+      ),
+    );
+  }
+
+  /** Gives everything back, for a request that goes no further. Later calls do nothing. */
+  cancel(): MaybePromise<void> {
+    return settleAll(this.#take(), this.#context, () => 0);
+  }
+
+  /**
+   * Gives back all but slots of buckets that delay, for a request that gave up waiting: those who came
+   * after it have delays that depend on its slot. Later calls do nothing.
+   */
+  abandon(): MaybePromise<void> {
+    const isSpent = ({ charge, isBrief }: HeldCharge) => isBrief && isSlot(charge);
+    keepAll(this.#charges.filter(isSpent));
+    const open = this.#take().filter((one) => !isSpent(one));
+    return settleAll(open, this.#context, ({ charge }) => (isSlot(charge) ? charge.cost : 0));
+  }
+
+  #take(): readonly HeldCharge[] {
+    const charges = this.#charges;
+    this.#charges = [];
+    return charges;
+  }
+}
+
+/** Reports the first charge of each rule: those of its other limits say the same. */
+function reportSettled(
+  held: readonly HeldCharge[],
+  end: RequestEnd,
+  report: NonNullable<SettleContext["onSettled"]>,
+): void {
+  const seen = new Set<unknown>();
+  for (const { charge } of held) {
+    const { rule, ruleLimit } = charge;
+    if (rule.definition.settle === undefined || ruleLimit.isPermit || seen.has(rule)) continue;
+    seen.add(rule);
+    report(charge, toSettledCost(charge, end));
+  }
+}
+
+function keepAll(held: readonly HeldCharge[]): void {
+  for (const one of held) storeOf(one).keep?.(one.receipt);
+}
+
+/** Whether other requests may be waiting behind the charge. A shaper's store sees to that itself. */
+function isSlot({ ruleLimit }: RuleCharge): boolean {
+  return ruleLimit.isEnlarged;
+}
+
+/** The slots behind which another request waits now. If a store does not say, one is assumed to wait. */
+function findWaitedFor(
+  slots: readonly HeldCharge[],
+  { clock }: SettleContext,
+): MaybePromise<ReadonlySet<HeldCharge>> {
+  const found = new Set(slots);
+  const waits: Promise<void>[] = [];
+  for (const slot of slots) {
+    const { counter, key, caller, ruleLimit } = slot.charge;
+    const nowMs = countedMsOf(clock, false);
+    const look = { counter, key, caller, cost: 0, nowMs };
+    const note = ([verdict]: readonly Verdict[]) => {
+      const { limit } = ruleLimit;
+      const { delayMs } = withDelay(verdict, { limit, counted: counter.limit, untaken: 0 });
+      if (delayMs === 0) found.delete(slot);
+    };
+    try {
+      const verdicts = storeOf(slot).peek([look], { blockNowMs: nowMs });
+      if (isThenable(verdicts)) waits.push(Promise.resolve(verdicts).then(note, () => {}));
+      else note(verdicts);
+    } catch {
+      // Settling will say what is wrong with the store.
+    }
+  }
+  return waits.length === 0 ? found : Promise.all(waits).then(() => found);
+}
+
+/** Presents receipts to the stores that have them, all stores in parallel. Never fails. */
+function settleAll(
+  held: readonly HeldCharge[],
+  context: SettleContext,
+  toUnits: (held: HeldCharge) => number,
+): MaybePromise<void> {
+  if (held.length === 0) return undefined;
+  const waits: Promise<void>[] = [];
+  for (const store of new Set(held.map(storeOf))) {
+    const own = held.filter((one) => storeOf(one) === store);
+    const done = settleAt(store, own, context, toUnits);
+    if (isThenable(done)) waits.push(done);
+  }
+  return waits.length === 0 ? undefined : Promise.all(waits).then(() => undefined);
+}
+
+function settleAt(
+  store: Store,
+  held: readonly HeldCharge[],
+  context: SettleContext,
+  toUnits: (held: HeldCharge) => number,
+): MaybePromise<void> {
+  const fail = (error: unknown) => {
+    const rules = new Set(held.map(({ charge }) => charge.rule.definition.id));
+    context.onSettleFailed([...rules], error);
+  };
+  try {
+    const settlings = held.map((one) => toSettling(one, toUnits(one), context.clock));
+    const done = store.settle(settlings);
+    return isThenable(done) ? Promise.resolve(done).then(undefined, fail) : undefined;
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+function toSettling({ charge, receipt }: HeldCharge, kept: number, clock: Clock): Settling {
+  return { receipt, kept, nowMs: countedMsOf(clock, charge.ruleLimit.isQuota) };
+}
+
+function storeOf({ charge }: HeldCharge): Store {
+  return charge.rule.lane.store;
+}

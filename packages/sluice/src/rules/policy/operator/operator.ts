@@ -1,0 +1,171 @@
+// What operators do to single keys of a rule: block, reset, refund. A key may be counted in several
+// places, one for each tier: an operator, who names a rule and a key, means them all.
+
+import { type Clock, countedMsOf, toWholeMs, wallMsOf } from "../../../base/clock.js";
+import { SluiceError, show } from "../../../base/errors.js";
+import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import { refundCharges, unblockCharges } from "../../../limiter/operator.js";
+import { toCost, toDurationMs } from "../../../limiter/verb-input.js";
+import type { Charge } from "../../../stores/store.js";
+import { describeKey, toPrefix } from "../../identity-keys/key.js";
+import { toDimensions, toKeyText } from "../../identity-keys/written-key.js";
+import type { Dimension } from "../../rule.js";
+import type { CompiledRule, CompiledRules } from "../compile/compile.js";
+import type { RuleLimit } from "../compile/rule-limits.js";
+
+/** One key of one rule. */
+export class RuleKey {
+  readonly #rule: CompiledRule;
+  readonly #key: string;
+  readonly #clock: Clock;
+
+  /** @throws SluiceError if there is no such rule, or the key is not of its kind. */
+  constructor(compiled: CompiledRules, ruleId: string, key: string, clock: Clock) {
+    this.#rule = ruleOf(compiled, ruleId);
+    this.#key = toCountedKey(this.#rule, key, compiled.ruleSet.ipv6Prefix);
+    this.#clock = clock;
+  }
+
+  block(forMs: number): MaybePromise<void> {
+    const nowMs = toWholeMs(this.#clock.now());
+    const untilMs = nowMs + toDurationMs(forMs);
+    const { store } = this.#rule.lane;
+    const scopes = this.#scopes();
+    if (scopes.length === 0) {
+      const seen = `rule ${show(this.#rule.definition.id)} has no limit for ${show(this.#key)}`;
+      throw new SluiceError("SLUICE_RULE_KEY_INVALID", seen);
+    }
+    return inBatches(scopes, (some) =>
+      all(some.map((scope) => store.block(scope, this.#key, { untilMs, nowMs }))),
+    );
+  }
+
+  /** Returns whether there was a block. */
+  unblock(): MaybePromise<boolean> {
+    const nowMs = toWholeMs(this.#clock.now());
+    const { store } = this.#rule.lane;
+    let wasBlocked = false;
+    const ended = inBatches(
+      this.#charges(0, () => true),
+      (some) =>
+        andThen(unblockCharges(store, some, nowMs), (was) => {
+          wasBlocked ||= was;
+        }),
+    );
+    return andThen(ended, () => wasBlocked);
+  }
+
+  reset(): MaybePromise<void> {
+    const { store } = this.#rule.lane;
+    return inBatches(
+      this.#charges(0, () => true),
+      (some) => store.reset(some),
+    );
+  }
+
+  /** Returns the whole units that were given back: the most under any limit, since not all need have been used. */
+  refund(cost: number): MaybePromise<number> {
+    // A permit is given back by who holds it.
+    const charges = this.#charges(toCost(cost), ({ isPermit }) => !isPermit);
+    const { store } = this.#rule.lane;
+    let most = 0;
+    const refunded = inBatches(charges, (some) =>
+      andThen(refundCharges(store, some), (units) => {
+        most = Math.max(most, units);
+      }),
+    );
+    return andThen(refunded, () => most);
+  }
+
+  #scopes(): string[] {
+    return [...new Set(this.#limits().map(({ counter }) => counter.scope))];
+  }
+
+  #charges(cost: number, isMeant: (limit: RuleLimit) => boolean): Charge[] {
+    const { clock, key } = { clock: this.#clock, key: this.#key };
+    return this.#limits()
+      .filter(isMeant)
+      .map(({ counter, isQuota }) => {
+        return { counter, key, cost, nowMs: countedMsOf(clock, isQuota) };
+      });
+  }
+
+  /** The limits under which the key may be counted: its own, else those of the rule, each tier and each exception. */
+  #limits(): readonly RuleLimit[] {
+    const { limits, tiers, overrides, exceptions } = this.#rule;
+    const own = overrides.get(this.#key);
+    if (own !== undefined) return own;
+    const lists = [limits, ...tiers.values()];
+    if (exceptions === undefined) return [...toLargest(lists)];
+    const places = exceptions.placesOf(this.#key, { wallMs: wallMsOf(this.#clock) });
+    const { instead, perhaps, apart } = places;
+    return [...toLargest(instead ?? [...lists, ...perhaps]), ...apart.flat()];
+  }
+}
+
+/**
+ * One limit for each place in which a key may be counted. Where several may hold in one place the largest is taken:
+ * under a smaller one what was used would be cut.
+ */
+function toLargest(lists: readonly (readonly RuleLimit[])[]): Iterable<RuleLimit> {
+  const byPlace = new Map<string, RuleLimit>();
+  for (const ruleLimit of lists.flat()) {
+    const { scope, part, limit } = ruleLimit.counter;
+    const place = JSON.stringify([scope, part, limit.algorithm]);
+    const known = byPlace.get(place);
+    if (known === undefined || known.counter.limit.capacity < limit.capacity)
+      byPlace.set(place, ruleLimit);
+  }
+  return byPlace.values();
+}
+
+/** The rule of that id, switched off or not. */
+export function ruleOf({ byId }: CompiledRules, ruleId: string): CompiledRule {
+  const rule = byId.get(ruleId);
+  if (rule !== undefined) return rule;
+  throw new SluiceError("SLUICE_RULE_UNKNOWN", `got ${show(ruleId)}`);
+}
+
+/** The key as it is counted, also where the rule falls back to the address. */
+function toCountedKey({ definition: rule }: CompiledRule, key: string, ipv6Prefix: number): string {
+  const own = toKeyText(rule.key, key, { ipv6Prefix });
+  if (own !== undefined) return own;
+  const byIp =
+    rule.onMissing === "ip" ? toKeyText([{ kind: "ip" }], key, { ipv6Prefix }) : undefined;
+  if (byIp !== undefined) return byIp;
+  const seen = `rule ${show(rule.id)} counts by ${describeKey(rule.key)}, got ${show(key)}`;
+  const meant = toMeantKey(rule.key, key, ipv6Prefix);
+  const hint = meant === undefined ? "" : `; did you mean ${show(meant)}?`;
+  throw new SluiceError("SLUICE_RULE_KEY_INVALID", seen + hint);
+}
+
+/** The key if only the names of its parts were left out: `ip:203.0.113.10` for `203.0.113.10`. */
+function toMeantKey(
+  dimensions: readonly Dimension[],
+  key: string,
+  ipv6Prefix: number,
+): string | undefined {
+  const parts = key.split("|");
+  const isNamed = toDimensions(key) !== undefined;
+  if (isNamed || parts.length !== dimensions.length) return undefined;
+  const prefixed = parts.map((part, i) => toPrefix(dimensions[i]) + part.trim()).join("|");
+  return toKeyText(dimensions, prefixed, { ipv6Prefix });
+}
+
+/** A key may be counted by thousands of exceptions, and a store takes only so many charges in one call. */
+const BATCH_MAX = 128;
+
+/** Does something to a list, part by part, one after the other. */
+function inBatches<T>(
+  items: readonly T[],
+  operate: (some: readonly T[]) => MaybePromise<void>,
+  from = 0,
+): MaybePromise<void> {
+  if (from >= items.length) return undefined;
+  const done = operate(items.slice(from, from + BATCH_MAX));
+  return andThen(done, () => inBatches(items, operate, from + BATCH_MAX));
+}
+
+function all(calls: readonly MaybePromise<void>[]): MaybePromise<void> {
+  return calls.some(isThenable) ? Promise.all(calls).then(() => undefined) : undefined;
+}

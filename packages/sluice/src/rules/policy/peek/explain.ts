@@ -1,0 +1,260 @@
+// Why a request is answered as it is: every rule that matches and by what, what it counts the request by,
+// how its counters stand and what would happen. Nothing is charged. The answer is plain JSON, for
+// operators: unlike anything that is sent to clients it shows keys.
+
+import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
+import { describeKey } from "../../identity-keys/key.js";
+import { Matcher } from "../../match/matcher.js";
+import type { NormalizedRequest } from "../../match/normalized-request.js";
+import { EMPTY_MATCH, type ExceptionSubject, type Match } from "../../rule.js";
+import type { CompiledRule } from "../compile/compile.js";
+import type { RuleLimit } from "../compile/rule-limits.js";
+import type { CallerBlock } from "../operator/operator-refusals.js";
+import type { SwitchState } from "../operator/switches.js";
+import type { DecidedRuleCharge } from "../policy-request/decided-charge.js";
+import {
+  PolicyDecision,
+  type RefusalReason,
+  toMissing,
+} from "../policy-request/policy-decision.js";
+import type { PolicyRequest } from "../policy-request/policy-request.js";
+import {
+  addCharges,
+  isExemptIp,
+  keyFor,
+  type NotCharged,
+  type RuleCharge,
+} from "../policy-request/request-charges.js";
+import { peekCharges } from "./peek.js";
+
+/** How much is explained. */
+export interface ExplainOptions {
+  /** Whether rules that don't match are included too, with the condition that fails. Default false. */
+  readonly all?: boolean;
+  /** What the request costs, instead of what the rules say. */
+  readonly cost?: number | undefined;
+}
+
+/** Why a request would be answered as it would. Infinity is null throughout. */
+export interface Explanation {
+  /** The version of the rules. */
+  readonly version: string;
+  readonly allowed: boolean;
+  /** The rule that would bind: that refuses, or that has the smallest share left. */
+  readonly rule: string | null;
+  readonly reason: RefusalReason | null;
+  readonly retryAfterMs: number | null;
+  readonly delayMs: number;
+  /** The operator's block of the caller, if there is one. */
+  readonly block: ExplainedBlock | null;
+  /** What an operator switched everything to. */
+  readonly switch: SwitchState;
+  /** In the order of the rules. */
+  readonly rules: readonly ExplainedRule[];
+}
+
+/** An operator's block of a caller. */
+export interface ExplainedBlock {
+  /** Who is blocked: `ip:203.0.113.0/24`. Null if that is not known. */
+  readonly subject: string | null;
+  readonly reason: string;
+  /** By the wall clock; null if it does not end. */
+  readonly untilMs: number | null;
+}
+
+/** The exception of a rule that holds for the caller. */
+export interface ExplainedException {
+  readonly by: ExceptionSubject;
+  readonly value: string;
+  /** By the wall clock; null if it does not end. */
+  readonly endsAtMs: number | null;
+}
+
+/** One rule, as it looks at the request. */
+export interface ExplainedRule {
+  readonly rule: string;
+  /** Where it stands in its file, if it comes from one. */
+  readonly place: string | null;
+  readonly isMatch: boolean;
+  /** What the rule asks of a request. None: it is about all. */
+  readonly conditions: readonly ExplainedCondition[];
+  /**
+   * Why a rule that matches does not count the request; null if it does. `missing`: the request lacks
+   * what it is counted by; `refused`: and may not pass without.
+   */
+  readonly notApplied: NotCharged | "disabled" | null;
+  readonly onExceed: "reject" | "delay" | "shadow";
+  /** What is counted: `ip`, `tenant|user`. */
+  readonly keyType: string;
+  /** Null if the request lacks a part of it, or the rule does not match. */
+  readonly key: string | null;
+  /** Whose numbers hold: the rule's own, those of the caller's key, exception or tier. Null if none do. */
+  readonly from: RuleLimit["from"] | null;
+  /** The exception that holds for the caller, also one without a limit; null if none does. */
+  readonly exception: ExplainedException | null;
+  /** What an operator switched it to. `deny`: the request is refused if it matches. */
+  readonly switch: SwitchState;
+  readonly limits: readonly ExplainedLimit[];
+  /** How long an operator's block of the key still lasts: 0 if there is none, null if until it is unblocked. */
+  readonly blockedMs: number | null;
+}
+
+/** One condition of a rule, and whether the request meets it. */
+export interface ExplainedCondition {
+  readonly on: "path" | "method" | "host" | "header" | "attribute";
+  /** What is asked for: patterns, methods, hosts, or `name` and the values that fit. */
+  readonly wanted: string;
+  readonly isMet: boolean;
+}
+
+/** One limit of a rule that counts the request. */
+export interface ExplainedLimit {
+  readonly algorithm: string;
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetMs: number | null;
+  /** What the request would be charged. */
+  readonly cost: number;
+  readonly wouldPass: boolean;
+  readonly retryAfterMs: number | null;
+  readonly delayMs: number;
+}
+
+/** Explains a request by the facts that it has. */
+export function explainRequest(
+  request: PolicyRequest,
+  { all = false }: ExplainOptions,
+): MaybePromise<Explanation> {
+  const { compiled, normalized } = request;
+  const cause = request.toRefusalCause();
+  const charges: RuleCharge[] = [];
+  const matches = new Set(compiled.all.match(normalized));
+  const looks = [...compiled.byId.values()].flatMap((rule): Look[] => {
+    // Matchers don't know the rules that are switched off.
+    const isMatch = matches.has(rule) || (!rule.isOn && fits(rule.match, normalized));
+    if (!isMatch) return all ? [{ rule, isMatch, notApplied: null }] : [];
+    return [{ rule, isMatch, notApplied: toNotApplied(rule, request, charges) }];
+  });
+  const refusing = looks.find(({ notApplied }) => notApplied === "refused");
+  return andThen(peekCharges(charges, request), (answers) => {
+    const { version } = compiled.ruleSet;
+    const missing = refusing === undefined ? undefined : toMissing(refusing.rule.definition.id);
+    const decision = new PolicyDecision(version, answers, undefined, cause ?? missing);
+    return {
+      version,
+      allowed: decision.allowed,
+      rule: decision.rule ?? null,
+      reason: decision.reason ?? null,
+      retryAfterMs: orNull(decision.retryAfterMs),
+      delayMs: decision.delayMs,
+      block: decision.block === undefined ? null : toExplainedBlock(decision.block),
+      switch: compiled.switchedTo,
+      rules: looks.map((look) => toExplained(look, request, answers)),
+    };
+  });
+}
+
+interface Look {
+  readonly rule: CompiledRule;
+  readonly isMatch: boolean;
+  readonly notApplied: ExplainedRule["notApplied"];
+}
+
+function toNotApplied(
+  rule: CompiledRule,
+  request: PolicyRequest,
+  charges: RuleCharge[],
+): ExplainedRule["notApplied"] {
+  const { compiled, normalized } = request;
+  if (!compiled.isOn || !rule.isOn) return "disabled";
+  if (isExemptIp(compiled.ruleSet.exempt, normalized)) return "exempt-ip";
+  return addCharges(rule, normalized, request, charges) ?? null;
+}
+
+function toExplainedBlock({ subject, reason, untilMs }: CallerBlock): ExplainedBlock {
+  return { subject: subject ?? null, reason, untilMs: orNull(untilMs) };
+}
+
+/** The exception whose limits hold: an override of the key comes first. */
+function toException(
+  { exceptions, overrides }: CompiledRule,
+  key: string | null,
+  { normalized, wallMs }: PolicyRequest,
+): ExplainedException | null {
+  if (exceptions === undefined || key === null || overrides.has(key)) return null;
+  const found = exceptions.find(normalized.facts, { wallMs });
+  if (found === undefined) return null;
+  return { by: found.by, value: found.value, endsAtMs: orNull(found.endsAtMs) };
+}
+
+function toExplained(
+  { rule, isMatch, notApplied }: Look,
+  request: PolicyRequest,
+  charges: readonly DecidedRuleCharge[],
+): ExplainedRule {
+  const { normalized } = request;
+  const counted = isMatch ? (keyFor(rule, normalized) ?? null) : null;
+  const own = charges.filter((charge) => charge.rule === rule);
+  const { id, place, match, onExceed, key } = rule.definition;
+  return {
+    rule: id,
+    place: place ?? null,
+    isMatch,
+    conditions: toConditions(match, normalized),
+    notApplied,
+    onExceed,
+    keyType: describeKey(key),
+    key: counted,
+    from: own[0]?.ruleLimit.from ?? null,
+    exception: toException(rule, counted, request),
+    switch: rule.switchedTo,
+    limits: own.map(toExplainedLimit),
+    blockedMs: orNull(Math.max(0, ...own.map(({ verdict }) => verdict.blockedMs ?? 0))),
+  };
+}
+
+function toExplainedLimit({ ruleLimit, units, verdict }: DecidedRuleCharge): ExplainedLimit {
+  return {
+    algorithm: ruleLimit.limit.algorithm,
+    limit: verdict.limit,
+    remaining: verdict.remaining,
+    resetMs: orNull(verdict.resetMs),
+    cost: units,
+    wouldPass: verdict.allowed,
+    retryAfterMs: orNull(verdict.retryAfterMs),
+    delayMs: verdict.delayMs,
+  };
+}
+
+/** Each condition of a match by itself. */
+function toConditions(match: Match, normalized: NormalizedRequest): ExplainedCondition[] {
+  const { paths, methods, hosts, headers, attributes } = match;
+  const one = (on: ExplainedCondition["on"], wanted: string, part: Partial<Match>) => ({
+    on,
+    wanted,
+    isMet: fits({ ...EMPTY_MATCH, ...part }, normalized),
+  });
+  return [
+    ...(paths.length > 0 ? [one("path", paths.join(", "), { paths })] : []),
+    ...(methods.length > 0 ? [one("method", methods.join(", "), { methods })] : []),
+    ...(hosts.length > 0 ? [one("host", hosts.join(", "), { hosts })] : []),
+    ...[...headers].map(([name, values]) =>
+      one("header", toWanted(name, values), { headers: new Map([[name, values]]) }),
+    ),
+    ...[...attributes].map(([name, values]) =>
+      one("attribute", toWanted(name, values), { attributes: new Map([[name, values]]) }),
+    ),
+  ];
+}
+
+function toWanted(name: string, values: readonly string[]): string {
+  return values.length === 0 ? name : `${name}: ${values.join(", ")}`;
+}
+
+function fits(match: Match, normalized: NormalizedRequest): boolean {
+  return new Matcher([{ match }]).match(normalized).length > 0;
+}
+
+function orNull(number: number): number | null {
+  return Number.isFinite(number) ? number : null;
+}

@@ -1,0 +1,54 @@
+// How a request is put to a policy: what is found out about it on the way, and what is charged for it.
+
+import type { MaybePromise } from "../../../base/maybe-promise.js";
+import type { Facts } from "../../facts.js";
+import type { CallerRefusal } from "./caller-refusal.js";
+
+/** What rules need to know that a request does not show. */
+export interface RequestNeeds {
+  /** Whether a rule that may match counts by a field of the body. */
+  readonly body: boolean;
+}
+
+/** The needs of a request with a rule by its body, and of all others. */
+export const WITH_BODY: RequestNeeds = { body: true };
+export const WITHOUT_BODY: RequestNeeds = { body: false };
+
+/** Finds out the rest about a request, or that its caller may not pass. */
+export type Identify = (needs: RequestNeeds) => MaybePromise<Facts | CallerRefusal>;
+
+/** How a request is put to a policy. */
+export interface AdmitOptions {
+  /**
+   * Finds out the rest: who the caller is, what its body says. Called only if a rule that may match
+   * needs it, and only after the rules that don't have admitted the request. Its facts replace those
+   * that were there. If it throws or rejects nothing is charged, and the error is the caller's. If it answers with a
+   * refusal, what the rules that need no identity have counted stays counted, and no other rule is charged.
+   */
+  readonly identify?: Identify | undefined;
+  /**
+   * Whether the request shows an API key that `identify` resolves: it is then called whatever the rules need, and rules
+   * that count by API key wait for it. Default false.
+   */
+  readonly resolvesApiKey?: boolean | undefined;
+  /**
+   * Makes the same request, sent twice, count once: at most 256 characters. Never take it from an
+   * untrusted client.
+   */
+  readonly requestId?: string | undefined;
+  /**
+   * What the request costs under every rule that matches, in whole units, instead of what the rules say.
+   * Never take it from an untrusted client.
+   */
+  readonly cost?: number | undefined;
+  /**
+   * Whether everything that is charged is held: `finish({ cost })` of the decision settles what the request
+   * really cost under every rule, and `cancel` gives all of it back. Default false.
+   */
+  readonly hold?: boolean | undefined;
+  /**
+   * When the request is made, in milliseconds by the policy's clock: for many that came as one, so that the
+   * clock is read once. Quotas go by the calendar all the same. Default: when it is decided.
+   */
+  readonly nowMs?: number | undefined;
+}

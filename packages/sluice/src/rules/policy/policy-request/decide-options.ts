@@ -1,0 +1,27 @@
+// How the charges of a request are put to a store: whether they may have to be given back, and by which time blocks run.
+
+import type { DecideOptions } from "../../../stores/store.js";
+import type { AdmitOptions } from "./admit-options.js";
+import type { RuleCharge } from "./request-charges.js";
+
+/** Of most requests. Blocks run by the time of each charge, which only a quota has of its own. */
+const PLAIN: DecideOptions = { hold: false };
+
+/** The options of one call to a store. `isLast`: nothing after these charges can refuse. */
+export function toDecideOptions(
+  charges: readonly RuleCharge[],
+  isLast: boolean,
+  nowMs: number,
+  { requestId }: AdmitOptions,
+): DecideOptions {
+  let hold: boolean | "briefly" = isLast ? false : "briefly";
+  let hasQuota = false;
+  for (let i = 0; i < charges.length; i++) {
+    const charge = charges[i];
+    if (charge.isHeld) hold = true;
+    else if (!charge.isFinal && hold === false) hold = "briefly";
+    hasQuota ||= charge.ruleLimit.isQuota;
+  }
+  if (requestId !== undefined) return { hold, blockNowMs: nowMs, requestId };
+  return hold === false && !hasQuota ? PLAIN : { hold, blockNowMs: nowMs };
+}

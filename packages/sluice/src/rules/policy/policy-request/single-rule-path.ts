@@ -1,0 +1,130 @@
+// The fast path through a policy with a single rule that matches every request and counts by address. Such a
+// request gets only an answer; a decision is made if the application looks at it (benches http/node,
+// workers/refuse). `Policy.singleRulePath` is the only way here, and the request handler its only caller.
+
+import { toWholeMs } from "../../../base/clock.js";
+import type { Verdict } from "../../../base/decision.js";
+import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import type { Counter, Store } from "../../../stores/store.js";
+import { toClientAddress } from "../../identity-keys/address.js";
+import type { Match } from "../../rule.js";
+import type { CompiledRule, CompiledRules } from "../compile/compile.js";
+import { watchKey } from "../compile/key-sample.js";
+import type { RuleLimit } from "../compile/rule-limits.js";
+import { toDecided } from "./decided-charge.js";
+import { PolicyDecision } from "./policy-decision.js";
+import type { RequestContext } from "./policy-request.js";
+import { toPlainCharge } from "./request-charges.js";
+
+/** A store that decides one charge without a list. */
+type OneByOne = Store & Required<Pick<Store, "decideOne">>;
+
+/** Decides under the one rule of a policy. */
+export class SingleRulePath {
+  readonly rule: CompiledRule;
+  readonly limit: RuleLimit;
+  readonly version: string;
+  readonly #store: OneByOne;
+  readonly #context: RequestContext;
+  readonly #ipv6Prefix: number;
+  // Most requests come from the address of the one before them.
+  #latestIp: string | undefined = undefined;
+  #latestKey = "";
+
+  /** Undefined if the rules need more of a request than its address. */
+  static of(compiled: CompiledRules, context: RequestContext): SingleRulePath | undefined {
+    const { only } = compiled;
+    if (only === undefined || !isSimple(only)) return undefined;
+    const { store } = only.lane;
+    return decidesOne(store) ? new SingleRulePath(only, store, compiled, context) : undefined;
+  }
+
+  private constructor(
+    rule: CompiledRule,
+    store: OneByOne,
+    { ruleSet }: CompiledRules,
+    context: RequestContext,
+  ) {
+    this.rule = rule;
+    this.limit = rule.limits[0];
+    this.version = ruleSet.version;
+    this.#store = store;
+    this.#context = context;
+    this.#ipv6Prefix = ruleSet.ipv6Prefix;
+  }
+
+  /** Charges an address. Undefined if it is not an address; nothing is charged then. */
+  decide(ip: string): MaybePromise<SingleRuleAnswer> | undefined {
+    if (ip !== this.#latestIp && !this.#read(ip)) return undefined;
+    const nowMs = toWholeMs(this.#context.clock.now());
+    const key = this.#latestKey;
+    if (this.rule.sample !== undefined) {
+      watchKey(this.rule, key, nowMs, this.#context.onSampled);
+    }
+    const { counter } = this.limit;
+    const verdict = this.#store.decideOne(counter, key, this.rule.units, nowMs, nowMs);
+    if (!isThenable(verdict)) return new SingleRuleAnswer(this, key, nowMs, verdict);
+    return Promise.resolve(verdict).then((late) => new SingleRuleAnswer(this, key, nowMs, late));
+  }
+
+  #read(ip: string): boolean {
+    const address = toClientAddress(ip, { ipv6Prefix: this.#ipv6Prefix });
+    if (address === undefined) return false;
+    this.#latestIp = ip;
+    this.#latestKey = `ip:${address}`;
+    return true;
+  }
+}
+
+/** What was answered to a request on this path. */
+export class SingleRuleAnswer {
+  readonly path: SingleRulePath;
+  readonly key: string;
+  readonly nowMs: number;
+  readonly verdict: Verdict;
+
+  constructor(path: SingleRulePath, key: string, nowMs: number, verdict: Verdict) {
+    this.path = path;
+    this.key = key;
+    this.nowMs = nowMs;
+    this.verdict = verdict;
+  }
+
+  get rule(): CompiledRule {
+    return this.path.rule;
+  }
+
+  get ruleLimit(): RuleLimit {
+    return this.path.limit;
+  }
+
+  get counter(): Counter {
+    return this.path.limit.counter;
+  }
+
+  /** The decision that the general path would have made. */
+  toDecision(): PolicyDecision {
+    const charge = toPlainCharge(this.path.rule, this.key, this.nowMs);
+    const decided = toDecided(charge, this.verdict, 0);
+    return new PolicyDecision(this.path.version, [decided], undefined);
+  }
+}
+
+function decidesOne(store: Store): store is OneByOne {
+  return store.decideOne !== undefined;
+}
+
+/** Whether a rule is about every request, shown on all responses and settled immediately, by address alone. */
+function isSimple({ definition: rule, isPlain, shadow, limits }: CompiledRule): boolean {
+  const isByAddress = rule.key.length === 1 && rule.key[0].kind === "ip";
+  const isForAll = isPlain && !shadow && rule.isExposed && asksNothing(rule.match);
+  return isByAddress && isForAll && limits.length === 1 && isFinal(limits[0]);
+}
+
+function asksNothing({ paths, methods, hosts, headers, attributes }: Match): boolean {
+  return paths.length + methods.length + hosts.length + headers.size + attributes.size === 0;
+}
+
+function isFinal({ isQuota, isHeld, mayDelay }: RuleLimit): boolean {
+  return !isQuota && !isHeld && !mayDelay;
+}
