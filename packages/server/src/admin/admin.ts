@@ -19,6 +19,7 @@ import { Sessions } from "./auth/sessions.js";
 import { ADMIN_HEADER } from "./reply-schemas.js";
 import type { AdminContext } from "./route.js";
 import { Router } from "./router.js";
+import { ActsOnce } from "./routes/counters/once.js";
 import { ROUTES } from "./routes.js";
 import type { AdminControl } from "./service-control.js";
 
@@ -87,7 +88,9 @@ function toContext(core: Core, control: AdminControl): Omit<Parts, "router"> {
   const guard = new Guard({ admin: config.admin, tokens, sessions, trusted });
   const clearKeys = new ClearKeys(() => guard.needsToken, telemetry.log);
   const logins = new Logins({ guard, sessions, trusted, clock, log: telemetry.log });
-  return { guard, context: { core, control, version: readVersion(), clearKeys, logins } };
+  const actsOnce = new ActsOnce(() => clock.now());
+  const context = { core, control, version: readVersion(), clearKeys, logins, actsOnce };
+  return { guard, context };
 }
 
 /** The reply that is to be sent; undefined if it has been. */

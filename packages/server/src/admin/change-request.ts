@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { ServerError } from "../base/errors.js";
 import type { ChangeRequest } from "../control/changes/changes.js";
+import type { KeyedRequest } from "../control/changes/keyed-acts.js";
 import { randomSecret } from "./auth/random.js";
 import type { AdminRequest } from "./route.js";
 
@@ -25,15 +26,31 @@ export function toChange(request: AdminRequest): ChangeRequest {
   return { id: toId(request), actor: caller.name, origin: caller.origin, reason };
 }
 
-/** The same key means the same change only from the same caller, and with the same content. */
-function toId({ caller, message, input }: AdminRequest): string {
+/**
+ * The Idempotency-Key of a request, with who sent it and what it asks; undefined if it has none.
+ *
+ * @throws ServerError `SLUICE_REQUEST_INVALID` if the key is empty or too long.
+ */
+export function toKeyedRequest(request: AdminRequest): KeyedRequest | undefined {
+  const { caller, message, input } = request;
   const key = message.headers["idempotency-key"];
-  if (key === undefined) return randomSecret();
+  if (key === undefined) return undefined;
   if (typeof key !== "string" || key === "" || key.length > KEY_LENGTH_MAX)
     throw invalid(`an Idempotency-Key has 1 to ${KEY_LENGTH_MAX} characters`);
   const who = caller.tokenId ?? caller.name;
-  const content = JSON.stringify([who, key, message.method, message.url, input]);
-  return createHash("sha256").update(content).digest("base64url");
+  return {
+    owner: toHash([who, key]),
+    request: toHash([who, key, message.method, message.url, input]),
+  };
+}
+
+/** The same key means the same change only from the same caller, and with the same content. */
+function toId(request: AdminRequest): string {
+  return toKeyedRequest(request)?.request ?? randomSecret();
+}
+
+function toHash(content: readonly unknown[]): string {
+  return createHash("sha256").update(JSON.stringify(content)).digest("base64url");
 }
 
 function invalid(seen: string): ServerError {

@@ -11,6 +11,7 @@ import type { AdminReply, StreamedReply } from "./admin-reply.js";
 import type { Caller } from "./auth/caller.js";
 import type { ClearKeys } from "./auth/clear-keys.js";
 import type { Logins } from "./auth/logins.js";
+import type { ActsOnce } from "./routes/counters/once.js";
 import type { AdminControl } from "./service-control.js";
 
 /** The methods that routes answer. HEAD is GET without its body. */
@@ -29,6 +30,8 @@ export interface AdminContext {
   readonly clearKeys: ClearKeys;
   /** Sessions of browsers. */
   readonly logins: Logins;
+  /** Acts on counters that came with an Idempotency-Key. */
+  readonly actsOnce: ActsOnce;
 }
 
 /** One request, read and checked. */

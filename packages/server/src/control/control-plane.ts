@@ -14,6 +14,7 @@ import {
   verifyAudit,
 } from "./changes/audit.js";
 import { type Act, type ChangeRequest, Changes } from "./changes/changes.js";
+import { KeyedActs } from "./changes/keyed-acts.js";
 import { AccessTokens } from "./credentials/access-tokens.js";
 import { ApiKeys } from "./credentials/api-keys.js";
 import { type FillRandom, fillFromSystem } from "./credentials/secret-format.js";
@@ -53,6 +54,8 @@ export class ControlPlane {
   readonly ledger: LedgerReader;
   /** Events of quotas on their way to webhooks. */
   readonly deliveries: Deliveries;
+  /** Acts on counters that came with an Idempotency-Key. */
+  readonly keyedActs: KeyedActs;
   readonly #database: Database;
   readonly #changes: Changes;
 
@@ -70,6 +73,7 @@ export class ControlPlane {
     this.blocks = new Collection(blocks, parts);
     this.switches = new Collection(switches, parts);
     this.ledger = new LedgerReader(database);
+    this.keyedActs = new KeyedActs(database, now);
     this.accessTokens = new AccessTokens(database, changes, { fillRandom, now });
     this.deliveries = new Deliveries(database);
   }

@@ -3,12 +3,13 @@
 import type { Shape } from "sluice/shapes";
 import { ServerError } from "../../../base/errors.js";
 import type { ChangeRequest } from "../../../control/changes/changes.js";
+import type { KeyedRequest } from "../../../control/changes/keyed-acts.js";
+import type { ControlPlane } from "../../../control/control-plane.js";
 import type { Core } from "../../../core/core.js";
 import { json } from "../../admin-reply.js";
-import { randomSecret } from "../../auth/random.js";
-import { toChange } from "../../change-request.js";
+import { toChange, toKeyedRequest } from "../../change-request.js";
 import { answers } from "../../reply-schemas.js";
-import { type AdminContext, type AdminRequest, type Route, route } from "../../route.js";
+import { type AdminContext, type Route, route } from "../../route.js";
 import { type Input, inputs, type Verb } from "./counter-inputs.js";
 import * as verbs from "./counter-verbs.js";
 
@@ -56,36 +57,44 @@ function acting<V extends ActingVerb>(
     input: inputs[verb] as Shape<unknown> as Shape<Input<V>>,
     reply: answers[verb],
     handle: async (context, request) => {
+      const { core, actsOnce } = context;
       // What is wrong with it has to be known before something is done that would then not be in the log.
-      const change = toAct(request);
-      const acted = await run(context.core, request.input);
-      const { rule } = acted;
-      // The key is not logged, as in no other line. The audit log has it.
-      const line = { verb, rule, actor: request.caller.name };
-      context.core.telemetry.log.info(line, "operator command");
-      await record(verb, context, change, acted);
+      const change = toChange(request);
+      const keyed = toKeyedRequest(request);
+      const act = async () => {
+        const acted = await run(core, request.input);
+        // The key is not logged, as in no other line. The audit log has it.
+        const line = { verb, rule: acted.rule, actor: request.caller.name };
+        core.telemetry.log.info(line, "operator command");
+        return acted;
+      };
+      const plane = databaseOf(context);
+      const acted = await (keyed === undefined ? act() : actsOnce.do(keyed, plane?.keyedActs, act));
+      if (plane !== undefined) await record(plane, { verb, change, keyed, acted });
       return json(acted);
     },
   });
 }
 
-/** A verb acts however often it is sent, so each time has an entry of its own, whatever Idempotency-Key it has. */
-function toAct(request: AdminRequest): ChangeRequest {
-  return { ...toChange(request), id: randomSecret() };
+/** The control plane of a node that has its database. */
+function databaseOf({ control: { controlPlane } }: AdminContext): ControlPlane | undefined {
+  return controlPlane === undefined || "follow" in controlPlane ? undefined : controlPlane;
 }
 
-/** Writes what was done into the audit log, on a node that has one. */
-async function record(
-  verb: ActingVerb,
-  { control: { controlPlane } }: AdminContext,
-  change: ChangeRequest,
-  acted: verbs.Acted,
-): Promise<void> {
-  if (controlPlane === undefined || "follow" in controlPlane) return;
+interface DoneAct {
+  readonly verb: ActingVerb;
+  readonly change: ChangeRequest;
+  readonly keyed: KeyedRequest | undefined;
+  readonly acted: verbs.Acted;
+}
+
+/** Keeps the answer and writes what was done into the audit log, each once, however often it is called. */
+async function record(plane: ControlPlane, { verb, change, keyed, acted }: DoneAct): Promise<void> {
   const id = `${acted.rule} ${acted.key}`;
   const act = { action: verb, kind: "counter", id, details: { ...acted } } as const;
   try {
-    await controlPlane.record(change, act);
+    if (keyed !== undefined) await plane.keyedActs.finish(keyed, acted);
+    await plane.record(change, act);
   } catch (cause) {
     if (!(cause instanceof ServerError) || cause.code !== "SLUICE_DATABASE_UNAVAILABLE")
       throw cause;

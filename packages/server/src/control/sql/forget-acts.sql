@@ -1,0 +1,1 @@
+DELETE FROM keyed_acts WHERE at_ms < $1

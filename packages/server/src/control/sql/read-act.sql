@@ -1,0 +1,1 @@
+SELECT request, answer FROM keyed_acts WHERE owner = $1
