@@ -32,6 +32,13 @@ const override = open({ ...identified, ...overrideShape.fields });
 const block = open({ ...identified, ...blockShape.fields });
 const ruleSwitch = open({ ...identified, ...switchShape.fields });
 
+const nodeSwitch = open({
+  ...switchShape.fields,
+  rule: required(text, "The id of a rule, or * for all rules."),
+  actor: required(text, "Who set it."),
+  sinceMs: required(finiteNumber, "When, in milliseconds since 1970."),
+});
+
 const ruleSetHead = open({
   number: required(finiteNumber),
   status: required(choice(["draft", "published", "superseded"])),
@@ -170,6 +177,8 @@ export const controlAnswers = {
   blocks: pageOf(block),
   switch: ruleSwitch,
   switches: pageOf(ruleSwitch),
+  nodeSwitch,
+  nodeSwitches: pageOf(nodeSwitch),
   ruleSet,
   ruleSets: pageOf(ruleSetHead),
   validation,

@@ -9,6 +9,7 @@ import { apiKeyRoutes } from "./routes/control/api-key-routes.js";
 import { auditRoutes } from "./routes/control/audit-routes.js";
 import { blockRoutes } from "./routes/control/block-routes.js";
 import { feedRoutes } from "./routes/control/feed-routes.js";
+import { nodeSwitchRoutes } from "./routes/control/node-switch-routes.js";
 import { overrideRoutes } from "./routes/control/override-routes.js";
 import { planRoutes } from "./routes/control/plan-routes.js";
 import { ruleSetRoutes } from "./routes/control/rule-set-routes.js";
@@ -30,6 +31,7 @@ const described: readonly Route[] = [
   ...overrideRoutes,
   ...blockRoutes,
   ...switchRoutes,
+  ...nodeSwitchRoutes,
   ...accessTokenRoutes,
   ...ledgerRoutes,
   ...auditRoutes,

@@ -3,6 +3,7 @@
 
 import type { ControlPlane } from "../control/control-plane.js";
 import type { FeedServer } from "../control/feed/feed-server.js";
+import type { NodeSwitching } from "../control/node-switching.js";
 import type { NodeStatus } from "../control/nodes.js";
 import type { ControlState } from "../control/state/state.js";
 import type { TopOptions, TopReport } from "../telemetry/top/top-report.js";
@@ -37,6 +38,8 @@ export interface AdminControl {
   readonly controlPlane?: ControlPlane | { readonly follow: string } | undefined;
   /** What this node knows of the control plane; access tokens are checked against it. Undefined without `control`. */
   readonly controlState?: ControlState | undefined;
+  /** Switches rules on this node alone; undefined without `control`. */
+  readonly nodeSwitching?: NodeSwitching | undefined;
   /** Serves followers; undefined on nodes that have none. */
   readonly feed?: FeedServer | undefined;
   /** All nodes that are known; undefined without `control`. */

@@ -17,8 +17,10 @@ import { FeedServer } from "./feed/feed-server.js";
 import { HttpFeed } from "./feed/http-feed.js";
 import { type FirstStartOptions, prepareDatabase } from "./first-start.js";
 import type { LastUses } from "./keys/key-uses.js";
+import { NodeSwitching } from "./node-switching.js";
 import { ControlNodes, type NodeStatus } from "./nodes.js";
 import { Follower } from "./state/follower.js";
+import { NodeSwitches } from "./state/node-switches.js";
 import type { ControlState, OnChanged } from "./state/state.js";
 
 /** How long until a database that was away at the start is tried again. */
@@ -72,6 +74,10 @@ export class ControlNode {
   /** Serves followers; undefined if this node is one. */
   readonly feedServer: FeedServer | undefined;
   readonly #nodes: ControlNodes | undefined;
+  /** Switches of this node alone. */
+  readonly nodeSwitches = new NodeSwitches();
+  /** Sets them. */
+  readonly switching: NodeSwitching;
   readonly #listeners = new Set<OnChanged>();
   readonly #beforeClose: (() => Promise<void>)[] = [];
   /** Resolves when other processes of this node enforce what it has. */
@@ -109,6 +115,7 @@ export class ControlNode {
     this.hub = new ChangeHub(this.state);
     this.feedServer = this.plane && new FeedServer(this.hub, (uses) => this.storeUses(uses));
     this.#nodes = this.#toNodes();
+    this.switching = this.#toSwitching();
     options.telemetry.watchControl(() => this.#toFigures());
   }
 
@@ -227,6 +234,7 @@ export class ControlNode {
     this.#cancelPrepare();
     await Promise.all(this.#beforeClose.map((task) => task()));
     this.#nodes?.close();
+    this.switching.close();
     this.feedServer?.close();
     await this.#follower.close();
     await this.#database?.close();
@@ -265,6 +273,16 @@ export class ControlNode {
     const database = this.#database;
     if (database === undefined || feedServer === undefined) return undefined;
     return new ControlNodes({ name, database, state, streams: feedServer.streams });
+  }
+
+  #toSwitching(): NodeSwitching {
+    const { name, plane, nodeSwitches: switches } = this;
+    const { telemetry } = this.#options;
+    const enforce = () => {
+      this.#notify(new Set(["switch"]));
+      return this.#spread();
+    };
+    return new NodeSwitching({ name, plane, switches, telemetry, enforce });
   }
 
   /** Resolves when all processes of this node enforce the changes up to a number. */

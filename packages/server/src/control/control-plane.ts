@@ -40,6 +40,13 @@ export interface ControlPlaneOptions {
   readonly fillRandom?: FillRandom;
 }
 
+/** An operator who needs a kill switch now is not kept waiting for a database that is away. */
+const URGENT = {
+  retryMsMax: 1_600,
+  advice:
+    "a rule can be switched on this node alone, without the database: PUT /v1/node/switches/{rule}, or sluice switch with --node",
+};
+
 /** Reads and changes everything that the control plane keeps. */
 export class ControlPlane {
   readonly ruleSets: RuleSets;
@@ -71,7 +78,8 @@ export class ControlPlane {
     this.apiKeys = new ApiKeys(database, changes, { fillRandom, now });
     this.overrides = new Collection(overrides, parts);
     this.blocks = new Collection(blocks, parts);
-    this.switches = new Collection(switches, parts);
+    const urgent = new Changes(database, { now, enforce, ...URGENT });
+    this.switches = new Collection(switches, { ...parts, changes: urgent });
     this.ledger = new LedgerReader(database);
     this.keyedActs = new KeyedActs(database, now);
     this.accessTokens = new AccessTokens(database, changes, { fillRandom, now });

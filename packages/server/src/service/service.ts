@@ -330,6 +330,7 @@ function toAdminControl(node: ControlNode): Partial<AdminControl> {
     controlPlane: plane ?? { follow: url ?? "" },
     controlState: node.state,
     feed: node.feedServer,
+    nodeSwitching: node.switching,
     nodes: () => node.nodes(),
   };
 }

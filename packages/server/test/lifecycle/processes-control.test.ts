@@ -64,6 +64,10 @@ it("two workers enforce a block, a switch, a revoked key and a publish when it i
     expect(await statusesOf(gateway)).not.toContain(200);
     await send("DELETE", "/v1/switches/everybody");
     expect(await statusesOf(gateway)).toEqual([200]);
+    await send("PUT", "/v1/node/switches/everybody", { state: "deny", reason: "a test" });
+    expect(await statusesOf(gateway)).not.toContain(200);
+    await send("DELETE", "/v1/node/switches/everybody");
+    expect(await statusesOf(gateway)).toEqual([200]);
   }
   await send("PUT", "/v1/tenants/acme", {});
   const key = await send("POST", "/v1/api-keys", { tenant: "acme", name: "shop" });

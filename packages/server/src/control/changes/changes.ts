@@ -3,7 +3,7 @@
 // lost connection makes us send it.
 
 import { pause, readMs, wallMs } from "../../base/clock.js";
-import { ServerError } from "../../base/errors.js";
+import { ServerError, serverErrorCatalogue } from "../../base/errors.js";
 import type { Database, Row, Transaction } from "../../database/database.js";
 import { Entities, type Entity, type EntityBody, type EntityKind } from "../entities/entities.js";
 import { statements } from "../sql/statements.js";
@@ -70,14 +70,15 @@ export class ConflictError extends ServerError {
   }
 }
 
-/** How long a change is tried again while the database is away. */
 const RETRY_MS_MAX = 10_000;
 const RETRY_PAUSE_MS = 200;
 
 /** Options of {@link Changes}. */
 export interface ChangesOptions {
-  /** Default 10,000. */
+  /** How long a change is tried again while the database is away. Default 10,000. */
   readonly retryMsMax?: number;
+  /** What the caller can do then, for the error. Default: nothing more is said. */
+  readonly advice?: string;
   /** Default: the wall clock. */
   readonly now?: () => number;
   /** Resolves when this node enforces the changes up to a sequence number; a change waits for it. Default: no wait. */
@@ -88,13 +89,15 @@ export interface ChangesOptions {
 export class Changes {
   readonly #database: Database;
   readonly #retryMsMax: number;
+  readonly #advice: string | undefined;
   readonly #now: () => number;
   readonly #enforce: ((sequence: number) => Promise<void>) | undefined;
 
   constructor(
     database: Database,
-    { retryMsMax = RETRY_MS_MAX, now = wallMs, enforce }: ChangesOptions = {},
+    { retryMsMax = RETRY_MS_MAX, now = wallMs, enforce, advice }: ChangesOptions = {},
   ) {
+    this.#advice = advice;
     this.#database = database;
     this.#enforce = enforce;
     this.#retryMsMax = retryMsMax;
@@ -133,7 +136,23 @@ export class Changes {
     );
   }
 
+  /** An attempt that the database does not answer is given up on too; it may still be applied. */
   async #once(
+    request: ChangeRequest,
+    run: (tx: Transaction, log: AuditAppender) => Promise<void>,
+  ): Promise<readonly AuditEntry[]> {
+    if (this.#advice === undefined) return this.#tryOften(request, run);
+    const trying = this.#tryOften(request, run);
+    trying.catch(() => {});
+    const seen = `no answer within ${this.#retryMsMax} ms`;
+    try {
+      return await within(trying, 1.25 * this.#retryMsMax, () => away(seen));
+    } catch (error) {
+      throw isAway(error) ? away(`${whatWasSeen(error)}; ${this.#advice}`, error) : error;
+    }
+  }
+
+  async #tryOften(
     request: ChangeRequest,
     run: (tx: Transaction, log: AuditAppender) => Promise<void>,
   ): Promise<readonly AuditEntry[]> {
@@ -142,8 +161,7 @@ export class Changes {
       try {
         return await this.#database.transaction((tx) => this.#tryOnce(tx, request, run));
       } catch (error) {
-        const isAway = error instanceof ServerError && error.code === "SLUICE_DATABASE_UNAVAILABLE";
-        if (!isAway || readMs() >= endMs) throw error;
+        if (!isAway(error) || readMs() >= endMs) throw error;
       }
       await pause(RETRY_PAUSE_MS);
     }
@@ -162,6 +180,31 @@ export class Changes {
     const log = new AuditAppender(tx, { request, head, now: this.#now });
     await run(tx, log);
     return log.end();
+  }
+}
+
+function isAway(error: unknown): error is ServerError {
+  return error instanceof ServerError && error.code === "SLUICE_DATABASE_UNAVAILABLE";
+}
+
+function away(seen: string, cause?: unknown): ServerError {
+  return new ServerError("SLUICE_DATABASE_UNAVAILABLE", seen, { cause });
+}
+
+/** What an error says behind its summary, for another one of the same code. */
+function whatWasSeen({ code, message }: ServerError): string {
+  return message.slice(`${serverErrorCatalogue[code].summary}: `.length);
+}
+
+/** What comes of a promise, or an error if nothing does in time. */
+async function within<T>(coming: Promise<T>, msMax: number, toError: () => Error): Promise<T> {
+  const ended = new AbortController();
+  const late = pause(msMax, ended.signal).then(() => Promise.reject(toError()));
+  late.catch(() => {});
+  try {
+    return await Promise.race([coming, late]);
+  } finally {
+    ended.abort();
   }
 }
 

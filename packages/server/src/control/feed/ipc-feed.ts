@@ -4,6 +4,7 @@
 import { ServerError } from "../../base/errors.js";
 import type { Unsubscribe } from "../../database/database.js";
 import type { LastUses } from "../keys/key-uses.js";
+import type { NodeSwitch, NodeSwitches } from "../state/node-switches.js";
 import type { NodeChange, Position, Snapshot } from "../state/state.js";
 import type { ChangeHub } from "./change-hub.js";
 import type { ResolvingFeed } from "./feed.js";
@@ -19,6 +20,8 @@ export interface FeedHandlers {
   controlChanges(position: Position): readonly string[] | null;
   /** Asks the control plane, and resolves with how long ago the primary's state was known to be current. */
   controlCatchUp(): Promise<number>;
+  /** The switches of this node alone. */
+  controlSwitches(): readonly NodeSwitch[];
   /** Stores the hours in which keys were used. */
   controlUses(uses: readonly (readonly [id: string, hour: number])[]): Promise<void>;
 }
@@ -27,6 +30,7 @@ export interface FeedHandlers {
 export interface FeedSource {
   readonly hub: ChangeHub;
   readonly ageMs: number;
+  readonly nodeSwitches: NodeSwitches;
   catchUp(): Promise<void>;
   storeUses(uses: LastUses): Promise<void>;
 }
@@ -40,6 +44,7 @@ export function toFeedHandlers(node: FeedSource): FeedHandlers {
       await node.catchUp();
       return node.ageMs;
     },
+    controlSwitches: () => node.nodeSwitches.list(),
     controlUses: (uses) => node.storeUses(new Map(uses)),
   };
 }

@@ -11,6 +11,7 @@ import {
 import type { Unsubscribe } from "../../database/database.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
 import { ENTITY_KINDS, type EntityKind } from "../entities/entities.js";
+import type { NodeSwitches } from "./node-switches.js";
 import {
   blockedSubjectsOf,
   exceptionsOf,
@@ -24,6 +25,8 @@ import type { ControlState, OnChanged } from "./state.js";
 /** A state that reports its changes: a node, or a worker's copy. */
 export interface ChangingState {
   readonly state: ControlState;
+  /** Switches of this node alone. Default: none. */
+  readonly nodeSwitches?: NodeSwitches;
   onChanged(listener: OnChanged): Unsubscribe;
 }
 
@@ -116,7 +119,8 @@ export class EnforcedState implements RulesHolder {
 
   #setSwitches(): void {
     const { policies, source } = this.#options;
-    const switches = switchesOf(source.state);
+    const published = switchesOf(source.state);
+    const switches = source.nodeSwitches?.over(published) ?? published;
     for (const policy of policies) policy.setSwitches(switches);
   }
 

@@ -5,9 +5,12 @@ import { type AskPrimary, IpcFeed } from "../../control/feed/ipc-feed.js";
 import type { LastUses } from "../../control/keys/key-uses.js";
 import type { ChangingState } from "../../control/state/enforced-state.js";
 import { Follower } from "../../control/state/follower.js";
+import { type NodeSwitch, NodeSwitches } from "../../control/state/node-switches.js";
 import type { ControlState, OnChanged } from "../../control/state/state.js";
 import type { Unsubscribe } from "../../database/database.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
+
+const SWITCHES: Parameters<OnChanged>[0] = new Set(["switch"]);
 
 /** A worker's copy of the state. */
 export class WorkerControl implements ChangingState {
@@ -16,6 +19,8 @@ export class WorkerControl implements ChangingState {
   readonly #follower: Follower;
   /** When the primary's state was known to be current. */
   #currentAtMs = Number.NEGATIVE_INFINITY;
+  /** Those of the primary. */
+  readonly nodeSwitches = new NodeSwitches();
   readonly #listeners = new Set<OnChanged>();
   readonly #beforeClose: (() => Promise<void>)[] = [];
 
@@ -24,9 +29,7 @@ export class WorkerControl implements ChangingState {
     this.#feed = new IpcFeed(ask);
     this.#follower = new Follower({
       feed: this.#feed,
-      onChanged: (kinds) => {
-        for (const listener of this.#listeners) listener(kinds);
-      },
+      onChanged: (kinds) => this.#notify(kinds),
       onProblem: (what, error) => telemetry.problem(what, error),
     });
   }
@@ -42,7 +45,7 @@ export class WorkerControl implements ChangingState {
 
   /** Loads the state. */
   async start(): Promise<void> {
-    await this.#follower.start();
+    await Promise.all([this.#follower.start(), this.#takeSwitches()]);
     if (!this.#follower.hasState) throw new Error("the primary did not send its state");
   }
 
@@ -52,8 +55,8 @@ export class WorkerControl implements ChangingState {
   }
 
   /** Puts in force what the primary has. Never rejects. */
-  follow(): Promise<void> {
-    return this.#follower.catchUp();
+  async follow(): Promise<void> {
+    await Promise.all([this.#follower.catchUp(), this.#takeSwitches()]);
   }
 
   /** Puts in force what the control plane has, which the primary asks. Never rejects. */
@@ -71,6 +74,16 @@ export class WorkerControl implements ChangingState {
   /** Runs `task` before the copy is closed, which waits for it. */
   onClosing(task: () => Promise<void>): void {
     this.#beforeClose.push(task);
+  }
+
+  async #takeSwitches(): Promise<void> {
+    const asked = await this.#ask("controlSwitches").catch(() => undefined);
+    const switches = asked as readonly NodeSwitch[] | undefined;
+    if (switches !== undefined && this.nodeSwitches.replace(switches)) this.#notify(SWITCHES);
+  }
+
+  #notify(kinds: Parameters<OnChanged>[0]): void {
+    for (const listener of this.#listeners) listener(kinds);
   }
 
   async close(): Promise<void> {
