@@ -4,12 +4,14 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** A certificate for 127.0.0.1 and localhost, and its key, in a folder. */
-export function makeCertificate(folder: string, name: string) {
+const LOOPBACK = "IP:127.0.0.1,DNS:localhost";
+
+/** A certificate and its key, in a folder. Default: for 127.0.0.1 and localhost. */
+export function makeCertificate(folder: string, name: string, altNames = LOOPBACK) {
   const certFile = join(folder, `${name}.crt`);
   const keyFile = join(folder, `${name}.key`);
   const subject = ["-subj", `/CN=${name}.example.com`];
-  const names = ["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"];
+  const names = ["-addext", `subjectAltName=${altNames}`];
   const kind = [
     "-x509",
     "-nodes",

@@ -1,6 +1,8 @@
 // A listener with nothing but the feed of a control node, for tests that are about followers.
 
+import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { ServerError } from "../../src/base/errors.js";
 import { FEED_TYPE } from "../../src/control/feed/feed-lines.js";
@@ -13,18 +15,20 @@ export const FEED_TOKEN = "a-token-of-a-follower";
 export async function listenToFollowers(
   feed: FeedServer,
   port = 0,
+  tls?: { readonly certFile: string; readonly keyFile: string },
 ): Promise<{ url: string; port: number; requests: string[]; close: () => Promise<void> }> {
   const requests: string[] = [];
-  const server = createServer((message, response) => {
+  const handle = (message: IncomingMessage, response: ServerResponse) => {
     requests.push(`${message.method} ${message.url?.split("?")[0]}`);
     answer(feed, message, response).catch((error: unknown) => {
       response.writeHead(error instanceof ServerError ? error.status : 500).end(String(error));
     });
-  });
+  };
+  const server = tls === undefined ? createServer(handle) : createSecureServer(toPem(tls), handle);
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   const address = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url: `${tls === undefined ? "http" : "https"}://127.0.0.1:${address.port}`,
     port: address.port,
     requests,
     close: () => close(server),
@@ -52,6 +56,10 @@ async function answer(
     await feed.report(JSON.parse(text));
     response.writeHead(200).end();
   } else response.writeHead(404).end();
+}
+
+function toPem({ certFile, keyFile }: { certFile: string; keyFile: string }) {
+  return { cert: readFileSync(certFile), key: readFileSync(keyFile) };
 }
 
 function close(server: Server): Promise<void> {

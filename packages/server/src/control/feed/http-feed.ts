@@ -203,12 +203,28 @@ function describe(status: number, type: string): string {
   }
 }
 
-/** `ECONNREFUSED`, or what TLS says. */
+const CA_HINT = "set control.caFile to the certificate of the authority that issued it";
+const NAME_HINT = "set control.follow to a name that the certificate is for";
+const DATE_HINT = "renew the certificate of the control node, or correct the clock of this machine";
+/** What to do about a certificate, by the error codes of OpenSSL and Node. */
+const TLS_HINTS: ReadonlyMap<string | undefined, string> = new Map([
+  ["DEPTH_ZERO_SELF_SIGNED_CERT", CA_HINT],
+  ["SELF_SIGNED_CERT_IN_CHAIN", CA_HINT],
+  ["UNABLE_TO_VERIFY_LEAF_SIGNATURE", CA_HINT],
+  ["UNABLE_TO_GET_ISSUER_CERT", CA_HINT],
+  ["UNABLE_TO_GET_ISSUER_CERT_LOCALLY", CA_HINT],
+  ["CERT_SIGNATURE_FAILURE", CA_HINT],
+  ["ERR_TLS_CERT_ALTNAME_INVALID", NAME_HINT],
+  ["CERT_HAS_EXPIRED", DATE_HINT],
+  ["CERT_NOT_YET_VALID", DATE_HINT],
+]);
+
+/** `ECONNREFUSED`, or what TLS says and what to do about it. */
 function reasonOf(error: unknown): string {
   const { code, message } = error as { code?: string; message?: string };
-  return (
-    [code, message].filter((part) => part !== undefined && part !== "").join(": ") || String(error)
-  );
+  const isSaid = (part: string | undefined) => part !== undefined && part !== "";
+  const said = [code, message].filter(isSaid).join(": ") || String(error);
+  return [said, TLS_HINTS.get(code)].filter(isSaid).join("; ");
 }
 
 function tooLong(lengthMax: number): ServerError {
