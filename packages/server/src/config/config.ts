@@ -35,7 +35,7 @@ export interface Config {
   readonly rules: RulesSource;
   /** Undefined: everything comes from files. */
   readonly control?: ControlConfig | undefined;
-  /** Undefined: nothing is set. */
+  /** Undefined: there is neither such a section nor a database of the control plane. */
   readonly ledger?: LedgerConfig | undefined;
   readonly telemetry: TelemetryConfig;
 }
@@ -82,6 +82,10 @@ export interface FollowControlConfig extends ControlNodeConfig {
 
 /** The ledger of durable quotas. */
 export interface LedgerConfig {
+  /** `file:` with an absolute path, or `postgres://…`; undefined: there is none, and no durable rules. Secret. */
+  readonly database: string | undefined;
+  /** How long a reservation is held. Default 600,000. */
+  readonly reservationMs: number;
   /** Receivers of the events of quotas. Default: none. */
   readonly webhooks: readonly WebhookConfig[];
 }

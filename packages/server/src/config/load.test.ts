@@ -237,6 +237,44 @@ identity:
   });
 });
 
+describe("ledger", () => {
+  const rules = {
+    version: 1,
+    rules: [{ id: "exports", limit: { quota: { limit: 9, period: "day" } }, durable: true }],
+  };
+  const decision = { listen: "127.0.0.1:0" };
+  const follower = { follow: "https://control.example.com", token: "a-token-of-16-letters" };
+  const load = (given: object) =>
+    toConfig({ decision, ...given }, { file: "/etc/sluice/sluice.yaml" });
+
+  it("is in the database of the control plane unless it has its own", () => {
+    expect(load({ rules, control: { database: "file:data/sluice.db" } }).ledger).toEqual({
+      database: "file:/etc/sluice/data/sluice.db",
+      reservationMs: 600_000,
+      webhooks: [],
+    });
+    const ledger = { database: "file:ledger.db", reservationMs: "5m" };
+    expect(load({ rules, ledger, control: follower }).ledger).toEqual({
+      database: "file:/etc/sluice/ledger.db",
+      reservationMs: 300_000,
+      webhooks: [],
+    });
+    expect(load({ rules: { version: 1, rules: [] } }).ledger).toBeUndefined();
+  });
+
+  it("is needed by durable rules, whose error names the rule", () => {
+    const message = 'rule "exports": durable needs a database to keep its quotas in';
+    expect(() => load({ rules })).toThrow(message);
+    expect(() => load({ rules, control: follower })).toThrow(message);
+    expect(() => load({ rules, ledger: { reservationMs: "5m" } })).toThrow(message);
+  });
+
+  it("can't be elsewhere than what the API of a control node shows", () => {
+    const given = { control: { database: "file:a.db" }, ledger: { database: "file:b.db" } };
+    expect(() => load(given)).toThrow("ledger.database can't be set beside control.database");
+  });
+});
+
 describe("control", () => {
   const minimal = (control: object) => toConfig({ control }, { file: "/etc/sluice/sluice.yaml" });
 

@@ -51,7 +51,7 @@ export function buildConfig(values: FileValues, { file, identity, at }: BuildOpt
     responses: toResponses(values.responses),
     rules: toRules(values.rules, at),
     control: toControl(values, at),
-    ledger: toLedger(values.ledger, at),
+    ledger: toLedger(values, at),
     telemetry: values.telemetry,
   };
 }
@@ -177,9 +177,12 @@ function toControl(values: FileValues, at: ResolvePath): ControlConfig | undefin
   };
 }
 
-function toLedger(ledger: FileValues["ledger"], at: ResolvePath): LedgerConfig | undefined {
-  if (ledger === undefined) return undefined;
-  const webhooks = Object.entries(ledger.webhooks).map(([name, webhook]) => ({
+const RESERVATION_MS = 600_000;
+
+function toLedger({ ledger, control }: FileValues, at: ResolvePath): LedgerConfig | undefined {
+  const database = ledger?.database ?? control?.database;
+  if (ledger === undefined && database === undefined) return undefined;
+  const webhooks = Object.entries(ledger?.webhooks ?? {}).map(([name, webhook]) => ({
     name,
     url: webhook.url,
     secrets: [
@@ -190,7 +193,11 @@ function toLedger(ledger: FileValues["ledger"], at: ResolvePath): LedgerConfig |
     timeoutMs: webhook.timeoutMs,
     caFile: webhook.caFile === undefined ? undefined : at(webhook.caFile),
   }));
-  return { webhooks };
+  return {
+    database: database === undefined ? undefined : toDatabaseUrl(database, at),
+    reservationMs: ledger?.reservationMs ?? RESERVATION_MS,
+    webhooks,
+  };
 }
 
 const FILE_SCHEME = /^file:(?:\/\/)?/;

@@ -20,6 +20,8 @@ export interface Core {
    */
   readonly blindPolicy: Policy | undefined;
   readonly telemetry: Telemetry;
+  /** The store of durable rules; undefined if no database is configured for them. */
+  readonly durableStore?: Store | undefined;
 }
 
 /** An open listener. */

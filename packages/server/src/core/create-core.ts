@@ -1,5 +1,6 @@
 // Makes what the listeners of one process share: the store, the policies over it, and telemetry.
 
+import { hostname } from "node:os";
 import { type Clock, type FailurePolicy, type Store, systemClock } from "sluice";
 import type { KeyResolver } from "sluice/api-keys";
 import { JwtVerifier } from "sluice/jwt";
@@ -8,7 +9,8 @@ import type { Config } from "../config/config.js";
 import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Core } from "./core.js";
-import { ALWAYS_THERE, type OpenStore, openStore } from "./open-store.js";
+import { type OpenLedger, openLedger } from "./open-ledger.js";
+import { ALWAYS_THERE, type OpenStore, type OpenStoreOptions, openStore } from "./open-store.js";
 import type { RulesUse } from "./rules/read-job.js";
 import { readRules } from "./rules-in-force.js";
 
@@ -20,6 +22,10 @@ export interface CoreOptions {
   readonly clock?: Clock;
   /** Instead of the one that is configured. It stays open when the core is closed. */
   readonly store?: Store;
+  /** Instead of the ledger that is configured. It stays open when the core is closed. */
+  readonly durableStore?: Store;
+  /** This process among those of the node, in entries of the ledger. Default: the node alone. */
+  readonly processName?: string;
   /** Instead of reading those that are configured. */
   readonly rules?: RuleSet;
   /** Processes that share the budget of leased rules; default 4. */
@@ -34,6 +40,8 @@ export interface OwnedCore extends Core {
   storeAwaySinceMs(): number | undefined;
   /** The store, as the log and readiness speak of it. */
   readonly storeReach: Pick<OpenStore, "name" | "problem" | "known">;
+  /** The ledger, in the same way; undefined if there is none. */
+  readonly ledgerReach: Pick<OpenStore, "name" | "problem"> | undefined;
   /** Returns what is leased, then closes the store. */
   close(): Promise<void>;
 }
@@ -51,9 +59,16 @@ export function createCore(given: Config, options: CoreOptions = {}): OwnedCore 
   const lent = options.store === undefined ? undefined : borrowed(options.store);
   const opened = lent ?? openStore(config.store, { telemetry, clock });
   const leased = options.holders === undefined ? {} : { holders: options.holders };
+  const ledger = ledgerOf(config, options, { telemetry, clock });
+  if (rules.rules.some(({ durable }) => durable !== undefined)) ledger?.open();
   const { onStoreFailure } = config.store;
-  const parts = { rules, store: opened.store, onStoreFailure, clock, telemetry, leased };
-  const { policy, blindPolicy } = createPolicies(config, parts, opened);
+  const durable = ledger === undefined ? {} : { durableStore: ledger.store };
+  const counted = { store: opened.store, onStoreFailure, ...durable };
+  const parts = { rules, ...counted, clock, telemetry, leased };
+  const closeStores = async () => {
+    await Promise.all([opened.close(), ledger?.close()]);
+  };
+  const { policy, blindPolicy } = createPolicies(config, parts, closeStores);
   followKeys(config, telemetry);
   return {
     config,
@@ -62,12 +77,14 @@ export function createCore(given: Config, options: CoreOptions = {}): OwnedCore 
     policy,
     blindPolicy,
     telemetry,
+    durableStore: ledger?.store,
     storeAwaySinceMs: opened.awaySinceMs,
     storeReach: opened,
+    ledgerReach: ledger,
     close: async () => {
       keyResolver?.close?.();
       await Promise.all([policy.close(), blindPolicy?.close()]);
-      await opened.close();
+      await closeStores();
     },
   };
 }
@@ -90,16 +107,29 @@ function followKeys({ identity: { jwt } }: Config, telemetry: Telemetry): void {
   void jwt.fetchKeys();
 }
 
+/** The ledger, if there is one. */
+function ledgerOf(
+  config: Config,
+  { durableStore, processName }: CoreOptions,
+  options: OpenStoreOptions,
+): OpenLedger | undefined {
+  if (durableStore !== undefined) return { ...borrowed(durableStore), open: () => {} };
+  const node = config.control?.node ?? hostname();
+  const actor = processName === undefined ? node : `${node} ${processName}`;
+  return openLedger(config, { ...options, actor });
+}
+
 interface PolicyParts {
   readonly rules: RuleSet;
   readonly store: Store;
+  readonly durableStore?: Store;
   readonly onStoreFailure: FailurePolicy;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly leased: { readonly holders?: number };
 }
 
-function createPolicies(config: Config, parts: PolicyParts, opened: OpenStore) {
+function createPolicies(config: Config, parts: PolicyParts, closeStores: () => Promise<void>) {
   try {
     const blindPolicy = needsBlind(config) ? createBlindPolicy(parts) : undefined;
     const policy = createSeeingPolicy(parts);
@@ -107,14 +137,14 @@ function createPolicies(config: Config, parts: PolicyParts, opened: OpenStore) {
     return { blindPolicy, policy };
   } catch (error) {
     // Rules that can't be used: nothing of what was opened for them stays.
-    opened.close().catch(() => {});
+    closeStores().catch(() => {});
     throw error;
   }
 }
 
 /** What the policies of a service can do, by which rules are checked before they are published. */
 export function rulesUseOf(config: Config): RulesUse {
-  return { seesResponses: !needsBlind(config) };
+  return { seesResponses: !needsBlind(config), hasLedger: config.ledger?.database !== undefined };
 }
 
 /** Envoy's listener sees no responses either, but decides by files of its own. */

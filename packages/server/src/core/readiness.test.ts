@@ -11,7 +11,7 @@ function setUpOn(failsWithStore: boolean) {
     clock,
     failsWithStore,
     storeAwaySinceMs: () => awaySinceMs,
-    storeProblem: () => undefined,
+    storeProblems: () => [],
   });
   const leave = () => {
     awaySinceMs = clock.now();

@@ -14,8 +14,8 @@ export interface ReadinessOptions {
   readonly failsWithStore: boolean;
   /** Since when the store has been away; undefined if it is not. */
   storeAwaySinceMs(): number | undefined;
-  /** What is wrong with the store now, in one line. */
-  storeProblem(): string | undefined;
+  /** What is wrong with the store and the ledger now, each in one line. */
+  storeProblems(): readonly string[];
 }
 
 /** Starts as not ready. */
@@ -44,8 +44,7 @@ export class Readiness {
 
   /** What an operator should know, although requests are served. */
   get remarks(): readonly string[] {
-    const problem = this.#options.storeProblem();
-    return problem === undefined ? [] : [problem];
+    return this.#options.storeProblems();
   }
 
   /** Listeners are open. */
@@ -73,6 +72,9 @@ export function readinessOf(core: OwnedCore): Readiness {
     clock: core.clock,
     failsWithStore: store.kind === "redis" && store.failReadiness,
     storeAwaySinceMs: () => core.storeAwaySinceMs(),
-    storeProblem: () => core.storeReach.problem(),
+    storeProblems: () => {
+      const problems = [core.storeReach.problem(), core.ledgerReach?.problem()];
+      return problems.filter((problem) => problem !== undefined);
+    },
   });
 }

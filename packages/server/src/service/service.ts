@@ -57,7 +57,7 @@ export interface ServiceOptions extends CoreOptions {
 
 /** A running service. */
 export interface Service {
-  readonly core: Core & Pick<OwnedCore, "storeReach">;
+  readonly core: Core & Pick<OwnedCore, "storeReach" | "ledgerReach">;
   readonly listeners: readonly Listener[];
   /** The control plane, as this service has it; undefined if it works from files. */
   readonly control: ControlNode | undefined;
@@ -123,7 +123,7 @@ export async function openWithControl(
 /** Sends events of quotas to the webhooks that are configured, until the control plane is closed. */
 function openWebhooks({ ledger }: Config, control: ControlNode, telemetry: Telemetry): void {
   const { database } = control;
-  if (database === undefined || ledger === undefined) return;
+  if (database === undefined || ledger === undefined || ledger.webhooks.length === 0) return;
   const webhooks = new Webhooks({ database, telemetry, webhooks: ledger.webhooks });
   webhooks.start();
   control.onClosing(() => webhooks.close());

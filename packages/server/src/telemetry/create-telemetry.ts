@@ -25,6 +25,7 @@ import type {
   CountedVerdict,
   LimitVerdict,
   ListenerName,
+  StoreName,
   Telemetry,
   UpstreamOutcome,
   WebhookFigures,
@@ -73,10 +74,15 @@ class ServiceTelemetry implements Telemetry {
   readonly #decisionLog: DecisionLog;
   readonly #stats = new WatchedStats();
   readonly #latencies = new Map<ListenerName, Latency>();
-  readonly #storeTimes = new StoreTimes((operation, error) =>
-    this.problem("store call failed", error, { operation }),
-  );
-  readonly #fallback: FallbackTime;
+  readonly #storeTimes: Readonly<Record<StoreName, StoreTimes>> = {
+    store: new StoreTimes((operation, error) =>
+      this.problem("store call failed", error, { operation }),
+    ),
+    ledger: new StoreTimes((operation, error) =>
+      this.problem("ledger call failed", error, { operation }),
+    ),
+  };
+  readonly #fallbacks: Readonly<Record<StoreName, FallbackTime>>;
   readonly #refusals = new Counts(["listener", "status"]);
   readonly #reloads = new Counts(["what", "outcome"]);
   readonly #reloadFailed = new Counts(["what"]);
@@ -101,7 +107,10 @@ class ServiceTelemetry implements Telemetry {
     const keysMax = config.topKeysMax * WATCHED_PER_SHOWN;
     // Separate, so that fixing the sample of the log does not fix which keys are watched.
     this.#meters = new RuleMeters({ keysMax, chance: createRandom(), hotHits: HOT_HITS });
-    this.#fallback = new FallbackTime(this.#readMs);
+    this.#fallbacks = {
+      store: new FallbackTime(this.#readMs),
+      ledger: new FallbackTime(this.#readMs),
+    };
     this.#tally = new DecisionTally({
       meters: this.#meters,
       readMs: this.#readMs,
@@ -193,13 +202,14 @@ class ServiceTelemetry implements Telemetry {
     }
   }
 
-  fallbackEvent(event: FallbackEvent): void {
-    this.#fallback.see(event);
+  fallbackEvent(event: FallbackEvent, of: StoreName = "store"): void {
+    this.#fallbacks[of].see(event);
     const { kind, reason, atMs, sinceMs } = event;
     const line = { fallback: kind, reason, lastedMs: atMs - sinceMs };
-    if (kind === "left") this.log.info(line, "the store answers again");
-    else if (kind === "entered") this.log.error(line, "the circuit breaker is open");
-    else this.log.error(line, "the circuit breaker is still open");
+    const breaker = of === "store" ? "the circuit breaker" : "the circuit breaker of the ledger";
+    if (kind === "left") this.log.info(line, `the ${of} answers again`);
+    else if (kind === "entered") this.log.error(line, `${breaker} is open`);
+    else this.log.error(line, `${breaker} is still open`);
   }
 
   reloaded(what: "rules" | "config" | "envoy", error?: unknown): void {
@@ -241,10 +251,10 @@ class ServiceTelemetry implements Telemetry {
     this.#readWebhooks = read;
   }
 
-  measured(store: Store): Store {
+  measured(store: Store, as: StoreName = "store"): Store {
     this.watch(store);
     return store.isRemote === true
-      ? new MeasuredStore(store, this.#storeTimes, this.#readMs)
+      ? new MeasuredStore(store, this.#storeTimes[as], this.#readMs)
       : store;
   }
 
@@ -275,7 +285,7 @@ class ServiceTelemetry implements Telemetry {
       latencies: this.#latencies,
       storeTimes: this.#storeTimes,
       stats: this.#stats,
-      fallback: this.#fallback,
+      fallbacks: this.#fallbacks,
       refusals: this.#refusals,
       reloads: this.#reloads,
       reloadFailed: this.#reloadFailed,

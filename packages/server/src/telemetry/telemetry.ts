@@ -69,6 +69,9 @@ export interface WebhookFigures {
   readonly oldestMs: number;
 }
 
+/** The store of a service, and the ledger, which durable rules have besides. */
+export type StoreName = "store" | "ledger";
+
 /** Receives what happens. None of these throws. */
 export interface Telemetry {
   readonly log: Logger;
@@ -115,7 +118,8 @@ export interface Telemetry {
    */
   problem(kind: string, error: unknown, fields?: object): void;
   policyEvent(event: PolicyEvent): void;
-  fallbackEvent(event: FallbackEvent): void;
+  /** The circuit breaker of the store or of the ledger opened or closed. Default: of the store. */
+  fallbackEvent(event: FallbackEvent, of?: StoreName): void;
   /** A reload of rules or configuration that worked, or did not. */
   reloaded(what: "rules" | "config" | "envoy", error?: unknown): void;
   /**
@@ -133,8 +137,8 @@ export interface Telemetry {
   watchControl(read: () => ControlFigures): void;
   /** The webhooks, whose figures metrics show from now on. */
   watchWebhooks(read: () => WebhookFigures): void;
-  /** The store, with its calls timed and its errors counted. */
-  measured(store: Store): Store;
+  /** The store, with its calls timed and its errors counted. Default: those of the store of rules, not of the ledger. */
+  measured(store: Store, as?: StoreName): Store;
   /** The metrics in Prometheus' text format. */
   metrics(): Promise<string>;
   /** The same as values, for {@link mergeMetrics} in a service of several processes. */

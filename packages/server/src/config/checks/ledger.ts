@@ -9,8 +9,17 @@ const WEBHOOKS_MAX = 20;
 
 type WebhookValues = NonNullable<FileValues["ledger"]>["webhooks"][string];
 
-/** Checks that webhooks have a database and a protected way. */
+/**
+ * Checks that a control node, whose API shows the ledger, has it in its own database, and that webhooks have a database
+ * and a protected way.
+ */
 export function checkLedger({ ledger, control }: FileValues, problems: Problems): void {
+  if (ledger?.database !== undefined && control?.database !== undefined) {
+    problems.add(
+      ["ledger", "database"],
+      "can't be set beside control.database: a control node keeps the ledger in its own database; remove one of them",
+    );
+  }
   const webhooks = Object.entries(ledger?.webhooks ?? {});
   if (webhooks.length > 0 && control?.database === undefined) {
     problems.add(

@@ -15,9 +15,11 @@ import { addRuleProblems } from "./rules.js";
 /** Checks rules with the listeners that are to open. */
 export function checkPolicies(sections: ConfigSections, rules: RuleSet): void {
   // The decision API sees no responses, so it can't keep every rule.
-  const seesResponses = sections.values.decision === undefined;
+  const { decision, ledger, control } = sections.values;
+  const seesResponses = decision === undefined;
+  const hasLedger = (ledger?.database ?? control?.database) !== undefined;
   try {
-    closeSoon(makePolicy({ rules, seesResponses }));
+    closeSoon(makePolicy({ rules, seesResponses, hasLedger }));
   } catch (error) {
     addRuleProblems(sections, error, (problem) => placeOf(sections, problem));
   }
@@ -45,7 +47,11 @@ export function readIdentity(
   let policy: Policy | undefined;
   try {
     const options = toIdentityOptions(identity, at);
-    policy = makePolicy({ rules: { version: 1, rules: [] }, seesResponses: true });
+    policy = makePolicy({
+      rules: { version: 1, rules: [] },
+      seesResponses: true,
+      hasLedger: false,
+    });
     createRequestHandler(policy, { identity: options, ...toResponses(responses) });
     return options;
   } catch (error) {
@@ -88,8 +94,16 @@ function addIdentityProblem({ problems, conceal }: ConfigSections, error: unknow
 /** As small as a store can be: nothing is counted in it. */
 const TINY = { keysMax: 1, blocksMax: 1, receiptsMax: 1, requestsMax: 1 };
 
-function makePolicy(options: { rules: object; seesResponses: boolean }): Policy {
-  return createPolicy({ ...options, store: memoryStore(TINY) });
+function makePolicy({
+  hasLedger,
+  ...options
+}: {
+  rules: object;
+  seesResponses: boolean;
+  hasLedger: boolean;
+}): Policy {
+  const store = memoryStore(TINY);
+  return createPolicy({ ...options, store, ...(hasLedger ? { durableStore: store } : {}) });
 }
 
 /** It decided nothing and leased nothing, so there is no need to wait for its end. */

@@ -2,18 +2,14 @@
 
 import { optional, section } from "./fields.js";
 import { duration } from "./shapes.js";
-import { bearerToken, filePath, text } from "./strings.js";
+import { bearerToken, databaseUrl, filePath, text } from "./strings.js";
 
 const DAY_MS = 86_400_000;
 
 /** Where the state comes from: a database, or a control node. */
 export const controlSection = section({
   database: optional(
-    text({
-      what: "file:PATH for an SQLite file, or postgres://… for PostgreSQL",
-      pattern: /^(?:file:|postgres(?:ql)?:\/\/)\P{Cc}+$/u,
-      isSecret: true,
-    }),
+    databaseUrl(),
     "Makes this node a control node: the database of rule sets, plans, tenants, API keys and the rest. A path is relative to the configuration file.",
   ),
   follow: optional(

@@ -156,7 +156,7 @@ export const fileSection = section({
   ),
   ledger: optional(
     ledgerSection,
-    "The ledger of durable quotas, in the database of the control plane.",
+    "The ledger, in which durable rules keep their quotas; if omitted, it is in the database of control, if there is one.",
   ),
   telemetry: withDefault(telemetrySection, {}, "Logs, metrics and traces."),
 });

@@ -1,8 +1,11 @@
-// The description of the ledger of durable quotas: who is notified when a quota is used up to a set share.
+// The description of the ledger of durable quotas: where it is, how long it holds what is reserved, and who is notified
+// when a quota is used up to a set share.
 
 import { mapOf, optional, required, section, withDefault } from "./fields.js";
 import { duration, flag } from "./shapes.js";
-import { filePath, secret, text } from "./strings.js";
+import { databaseUrl, filePath, secret, text } from "./strings.js";
+
+const DAY_MS = 86_400_000;
 
 /** A secret that is shorter can be found by trying. */
 const SECRET_LENGTH_MIN = 16;
@@ -51,6 +54,15 @@ const webhookSection = section({
 
 /** The ledger. */
 export const ledgerSection = section({
+  database: optional(
+    databaseUrl(),
+    "The database of the ledger. A path is relative to the configuration file. If omitted, that of control; a control node keeps the ledger there and can't have another.",
+  ),
+  reservationMs: withDefault(
+    duration({ min: 1_000, max: 30 * DAY_MS }),
+    600_000,
+    "How long what a request reserved is held if the request is never settled; then it is returned.",
+  ),
   webhooks: withDefault(
     mapOf(webhookSection),
     {},

@@ -150,3 +150,12 @@ export function backendUrl(): ConfigShape<string> {
     toValue: (url) => (URL.canParse(url) ? new URL(url).origin : undefined),
   });
 }
+
+/** Where a database is: an SQLite file or PostgreSQL. Secret, since it may hold a password. */
+export function databaseUrl(): ConfigShape<string> {
+  return text({
+    what: "file:PATH for an SQLite file, or postgres://… for PostgreSQL",
+    pattern: /^(?:file:|postgres(?:ql)?:\/\/)\P{Cc}+$/u,
+    isSecret: true,
+  });
+}

@@ -84,5 +84,5 @@ function add(read: Known): void {
 }
 
 function isSame(one: RulesUse | undefined, other: RulesUse): boolean {
-  return one?.seesResponses === other.seesResponses;
+  return one?.seesResponses === other.seesResponses && one.hasLedger === other.hasLedger;
 }

@@ -7,6 +7,8 @@ import { createPolicy, type RuleProblem, type RuleSet } from "sluice/rules";
 export interface RulesUse {
   /** Whether they see responses, which some rules need. */
   readonly seesResponses: boolean;
+  /** Whether there is a ledger, which durable rules need. */
+  readonly hasLedger: boolean;
 }
 
 /** Rules to be read. */
@@ -36,8 +38,10 @@ export type ReadAnswer =
 const TINY = { keysMax: 1, blocksMax: 1, receiptsMax: 1, requestsMax: 1 };
 
 /** Throws what keeps policies from using rules that were read. */
-export function mustBeUsable(rules: RuleSet, { seesResponses }: RulesUse): void {
-  const policy = createPolicy({ rules, store: memoryStore(TINY), seesResponses });
+export function mustBeUsable(rules: RuleSet, { seesResponses, hasLedger }: RulesUse): void {
+  const store = memoryStore(TINY);
+  const durable = hasLedger ? { durableStore: store } : {};
+  const policy = createPolicy({ rules, store, seesResponses, ...durable });
   // It decided nothing and leased nothing, so there is no need to wait for its end.
   policy.close().catch(() => {});
 }

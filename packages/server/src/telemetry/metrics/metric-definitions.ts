@@ -77,6 +77,28 @@ export const METRICS = {
     [],
     "max",
   ),
+  ledgerSeconds: histogram(
+    "rate_limiter_ledger_latency_seconds",
+    "How long calls to the ledger of durable rules took, failed ones included.",
+    ["operation"],
+  ),
+  ledgerErrors: counter(
+    "rate_limiter_ledger_errors_total",
+    "Calls to the ledger of durable rules that failed.",
+    ["operation"],
+  ),
+  ledgerFallbackActive: gauge(
+    "rate_limiter_ledger_fallback_active",
+    "1 while the circuit breaker of the ledger is open, so that durable rules decide by onStoreFailure, else 0.",
+    [],
+    "max",
+  ),
+  ledgerFallbackSeconds: counter(
+    "rate_limiter_ledger_fallback_seconds_total",
+    "Seconds during which the circuit breaker of the ledger was open.",
+    [],
+    "max",
+  ),
   hotKeysDetected: counter(
     "rate_limiter_hot_keys_detected_total",
     "How often a key of a rule became hot: 500 requests in five seconds to one process.",

@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import type { DecisionLog } from "../log/decision-log.js";
 import type { DecisionTally } from "../tally/decision-tally.js";
 import type { RuleMeter, RuleMeters } from "../tally/rule-meters.js";
-import type { ControlFigures, ListenerName, WebhookFigures } from "../telemetry.js";
+import type { ControlFigures, ListenerName, StoreName, WebhookFigures } from "../telemetry.js";
 import type { Counts, FallbackTime } from "./counts.js";
 import type { Latency } from "./latency.js";
 import type { StoreTimes } from "./measured-store.js";
@@ -18,9 +18,9 @@ export interface MetricSources {
   readonly tally: DecisionTally;
   readonly decisionLog: DecisionLog;
   readonly latencies: ReadonlyMap<ListenerName, Latency>;
-  readonly storeTimes: StoreTimes;
+  readonly storeTimes: Readonly<Record<StoreName, StoreTimes>>;
   readonly stats: WatchedStats;
-  readonly fallback: FallbackTime;
+  readonly fallbacks: Readonly<Record<StoreName, FallbackTime>>;
   /** By listener and status. */
   readonly refusals: Counts;
   readonly reloads: Counts;
@@ -104,20 +104,15 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
     }
   },
   refusals: ({ refusals }) => refusals.samples(),
-  *redisSeconds({ storeTimes }) {
-    const { name } = METRICS.redisSeconds;
-    for (const [operation, latency] of storeTimes.latencies) {
-      yield* latency.samples(name, { operation });
-    }
-  },
-  *redisErrors({ storeTimes }) {
-    for (const operation of storeTimes.latencies.keys()) {
-      yield of(storeTimes.errors.get(operation) ?? 0, { operation });
-    }
-  },
-  fallbackEntered: ({ fallback }) => [of(fallback.entered)],
-  fallbackActive: ({ fallback }) => [of(fallback.isActive ? 1 : 0)],
-  fallbackSeconds: ({ fallback }) => [of(fallback.seconds)],
+  redisSeconds: ({ storeTimes }) => secondsOf(storeTimes.store, METRICS.redisSeconds),
+  redisErrors: ({ storeTimes }) => errorsOf(storeTimes.store),
+  fallbackEntered: ({ fallbacks }) => [of(fallbacks.store.entered)],
+  fallbackActive: ({ fallbacks }) => [of(fallbacks.store.isActive ? 1 : 0)],
+  fallbackSeconds: ({ fallbacks }) => [of(fallbacks.store.seconds)],
+  ledgerSeconds: ({ storeTimes }) => secondsOf(storeTimes.ledger, METRICS.ledgerSeconds),
+  ledgerErrors: ({ storeTimes }) => errorsOf(storeTimes.ledger),
+  ledgerFallbackActive: ({ fallbacks }) => [of(fallbacks.ledger.isActive ? 1 : 0)],
+  ledgerFallbackSeconds: ({ fallbacks }) => [of(fallbacks.ledger.seconds)],
   *hotKeysDetected({ meters }) {
     for (const { rule, hotKeysDetected } of meters) {
       if (hotKeysDetected > 0) yield of(hotKeysDetected, { rule });
@@ -202,6 +197,14 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
 
 function of(value: number, labels: Sample["labels"] = {}): Sample {
   return { labels, value };
+}
+
+function* secondsOf(times: StoreTimes, { name }: { readonly name: string }): Iterable<Sample> {
+  for (const [operation, latency] of times.latencies) yield* latency.samples(name, { operation });
+}
+
+function* errorsOf({ latencies, errors }: StoreTimes): Iterable<Sample> {
+  for (const operation of latencies.keys()) yield of(errors.get(operation) ?? 0, { operation });
 }
 
 /** A line for each rule and outcome. */

@@ -70,7 +70,8 @@ export class WatchedStats {
     };
     for (const { stats } of this.#stores) sort(stats, found);
     for (const { stats } of this.#policies) {
-      for (const part of [stats.leased, stats.eventual, stats.denyCache]) {
+      const { leased, durableLeased, eventual, denyCache } = stats;
+      for (const part of [leased, durableLeased, eventual, denyCache]) {
         if (part !== undefined) sort(part, found);
       }
     }

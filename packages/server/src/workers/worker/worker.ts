@@ -101,7 +101,9 @@ export class Worker {
     const rules = toWorkerRules(await this.#startControl(config, telemetry, start.rules));
     const keyResolver = this.#control && openKeyResolver(config.apiKeys, this.#control, telemetry);
     const holders = config.workers;
-    this.#core = createCore(config, { telemetry, store, rules, holders, keyResolver });
+    const processName = `worker ${process.pid}`;
+    const parts = { telemetry, store, rules, holders, keyResolver, processName };
+    this.#core = createCore(config, parts);
     this.#enforce(this.#core);
     this.#switch(start.switches);
     this.#listeners = await openListeners(this.#core, sharedOpenersOf(config));
