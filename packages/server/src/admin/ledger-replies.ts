@@ -101,6 +101,16 @@ export const ledgerAnswers = {
     by: required(choice(["day"])),
     items: required(many(usageShape)),
   }),
+  correction: open({
+    tenant: required(text),
+    meter: required(text),
+    units: required(finiteNumber),
+    accountId: required(text),
+    sequence: required(finiteNumber, "Of its entry."),
+    balance: required(finiteNumber, "What was left after it."),
+    granted: required(finiteNumber, "The quota, top-ups and what was carried over, now."),
+    isRepeated: required(flag, "Whether it was made before, under the same Idempotency-Key."),
+  }),
   ledgerEntries: pageOf(entry),
   ledgerReport: open({
     valid: required(flag),

@@ -19,6 +19,8 @@ import { ANY_COUNT, amount, many, open, text } from "./reply-shapes.js";
 
 /** Every response of the admin port carries this header field; its value is the version of Sluice. */
 export const ADMIN_HEADER = "sluice-admin";
+/** Says how many entries an export has, for a progress bar. */
+export const ENTRIES_HEADER = "Sluice-Entries";
 
 const decision = open({
   allowed: required(flag),

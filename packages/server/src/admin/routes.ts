@@ -17,6 +17,7 @@ import { switchRoutes } from "./routes/control/switch-routes.js";
 import { tenantRoutes } from "./routes/control/tenant-routes.js";
 import { webhookRoutes } from "./routes/control/webhook-routes.js";
 import { counterRoutes } from "./routes/counters/counter-routes.js";
+import { correctionRoutes } from "./routes/ledger/correction-routes.js";
 import { ledgerRoutes } from "./routes/ledger/ledger-routes.js";
 import { serviceRoutes } from "./routes/service-routes.js";
 import { sessionRoutes } from "./routes/session-routes.js";
@@ -34,6 +35,7 @@ const described: readonly Route[] = [
   ...nodeSwitchRoutes,
   ...accessTokenRoutes,
   ...ledgerRoutes,
+  ...correctionRoutes,
   ...auditRoutes,
   ...webhookRoutes,
   ...feedRoutes,

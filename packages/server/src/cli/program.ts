@@ -7,6 +7,8 @@ import { addControlCommands } from "./commands/control/control-commands.js";
 import { addDemoCommand } from "./commands/demo-command.js";
 import { addInitCommand } from "./commands/init-command.js";
 import { addKeyCommands } from "./commands/key-commands.js";
+import { addLedgerCommands } from "./commands/ledger/ledger-commands.js";
+import { addQuotaCommands } from "./commands/ledger/quota-commands.js";
 import { addRulesCommands } from "./commands/rules-commands.js";
 import { addServeCommand } from "./commands/serve-command.js";
 import { addReloadCommand } from "./commands/switch-commands.js";
@@ -62,6 +64,8 @@ export function createProgram(terminal: Terminal, finish: Finish): Command {
   addRulesCommands(program, terminal, finish);
   addReloadCommand(program, terminal, finish);
   addControlCommands(program, { terminal, finish });
+  addQuotaCommands(program, { terminal, finish });
+  addLedgerCommands(program, { terminal, finish });
   return program;
 }
 

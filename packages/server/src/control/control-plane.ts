@@ -1,9 +1,12 @@
 // The control plane of a node with a database: all that operators read and change. A change resolves when it is
 // committed and this node enforces it.
 
+import type { Counter } from "sluice";
 import { wallMs } from "../base/clock.js";
 import type { RulesUse } from "../core/rules/read-job.js";
 import type { Database } from "../database/database.js";
+import { type GrantRequest, Ledger } from "../ledger/ledger.js";
+import type { Corrected } from "../ledger/operations/operator.js";
 import { LedgerReader } from "../ledger/reading/ledger-reader.js";
 import { Deliveries } from "../ledger/webhooks/deliveries.js";
 import {
@@ -38,6 +41,13 @@ export interface ControlPlaneOptions {
   readonly now?: () => number;
   /** Default: random bytes of the system. */
   readonly fillRandom?: FillRandom;
+}
+
+/** What an operator changes about a quota, and when. */
+export interface LedgerCorrection extends GrantRequest {
+  /** Opens the account of a subject that has used nothing yet; undefined if there is no such quota. */
+  readonly counter: Counter | undefined;
+  readonly nowMs: number;
 }
 
 /** An operator who needs a kill switch now is not kept waiting for a database that is away. */
@@ -84,6 +94,24 @@ export class ControlPlane {
     this.keyedActs = new KeyedActs(database, now);
     this.accessTokens = new AccessTokens(database, changes, { fillRandom, now });
     this.deliveries = new Deliveries(database);
+  }
+
+  /**
+   * Grants a subject units, or adjusts what it has left: an entry of the ledger, once for its idempotency key.
+   *
+   * @throws ServerError as {@link Ledger.grant}.
+   */
+  async correct(
+    verb: "grant" | "adjust",
+    { counter, nowMs, ...request }: LedgerCorrection,
+  ): Promise<Corrected> {
+    const ledger = new Ledger(this.#database, {
+      actor: request.actor,
+      clock: { now: () => nowMs },
+      findCounter: () => counter,
+      sweepMs: 0,
+    });
+    return verb === "grant" ? ledger.grant(request) : ledger.adjust(request);
   }
 
   /** Writes something that was done and changed no entity into the audit log. */

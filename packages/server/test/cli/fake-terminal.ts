@@ -9,6 +9,7 @@ export interface FakeOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
   readonly isTty?: boolean;
+  readonly isErrorTty?: boolean;
   readonly columns?: number;
   readonly rows?: number;
 }
@@ -18,6 +19,7 @@ export class FakeTerminal implements Terminal {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly process = Object.assign(new EventEmitter(), { exit: () => {} });
   readonly isTty: boolean;
+  readonly isErrorTty: boolean;
   readonly hasColour: boolean;
   out = "";
   err = "";
@@ -28,6 +30,7 @@ export class FakeTerminal implements Terminal {
     this.#options = options;
     this.env = options.env ?? {};
     this.isTty = options.isTty ?? false;
+    this.isErrorTty = options.isErrorTty ?? false;
     this.hasColour = this.isTty;
   }
 
@@ -39,6 +42,8 @@ export class FakeTerminal implements Terminal {
     this.out += text;
     this.#notify();
   }
+
+  async drain(): Promise<void> {}
 
   writeError(text: string): void {
     this.err += text;

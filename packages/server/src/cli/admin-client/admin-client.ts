@@ -84,6 +84,51 @@ export class AdminClient {
     );
   }
 
+  /**
+   * The answer to a GET, piece by piece. Rejects as the other verbs do if it is not a success; the pieces reject if the
+   * service stops in the middle, or sends nothing for too long.
+   */
+  async stream(path: string): Promise<AdminStream> {
+    await this.#identify();
+    const controller = new AbortController();
+    const question = { method: "GET", path } as const;
+    let stop = afterAlive(this.#answerMsMax, () => controller.abort());
+    try {
+      const response = await this.#send(question, this.#headers(question), controller.signal);
+      this.#mustBeAdmin(response);
+      if (!response.ok) this.#read(response, await readBody(response));
+      const renew = () => {
+        stop();
+        stop = afterAlive(this.#answerMsMax, () => controller.abort());
+      };
+      const chunks = this.#chunks(response, {
+        renew,
+        end: () => stop(),
+        signal: controller.signal,
+      });
+      return { headers: response.headers, chunks };
+    } catch (error) {
+      stop();
+      throw this.#toFailure(error, controller.signal.aborted);
+    }
+  }
+
+  async *#chunks(
+    response: Response,
+    { renew, end, signal }: { renew(): void; end(): void; signal: AbortSignal },
+  ): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const chunk of response.body ?? []) {
+        renew();
+        yield chunk;
+      }
+    } catch (error) {
+      throw this.#toFailure(error, signal.aborted);
+    } finally {
+      end();
+    }
+  }
+
   async #ask<N extends ReplyName>(name: N, question: Question): Promise<ReplyOf<N>> {
     await this.#identify();
     const { response, text } = await this.#fetch(question, this.#headers(question));
@@ -118,27 +163,35 @@ export class AdminClient {
   }
 
   async #fetch(
-    { method, path, body }: Question,
+    question: Question,
     headers: Record<string, string>,
   ): Promise<{ readonly response: Response; readonly text: string }> {
     const controller = new AbortController();
     // `fetch` never settles if a server closes each connection as it is accepted, and nothing else runs here.
     const stop = afterAlive(this.#answerMsMax, () => controller.abort());
     try {
-      const response = await fetch(new URL(path, this.#address.url), {
-        method,
-        headers,
-        // Not followed: the operator has not named the address that it leads to.
-        redirect: "manual",
-        signal: controller.signal,
-        ...(body === undefined ? {} : { body }),
-      });
+      const response = await this.#send(question, headers, controller.signal);
       return { response, text: await readBody(response) };
     } catch (error) {
       throw this.#toFailure(error, controller.signal.aborted);
     } finally {
       stop();
     }
+  }
+
+  #send(
+    { method, path, body }: Question,
+    headers: Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    return fetch(new URL(path, this.#address.url), {
+      method,
+      headers,
+      // Not followed: the operator has not named the address that it leads to.
+      redirect: "manual",
+      signal,
+      ...(body === undefined ? {} : { body }),
+    });
   }
 
   #headers({ body, headers }: Question): Record<string, string> {
@@ -177,6 +230,12 @@ export class AdminClient {
     const hint = "is the service running there? --admin names another address";
     return new CommandError(EXIT.unreachable, `could not reach ${this.name}: ${why} (${hint})`);
   }
+}
+
+/** An answer that comes piece by piece. */
+export interface AdminStream {
+  readonly headers: Headers;
+  readonly chunks: AsyncIterable<Uint8Array>;
 }
 
 /** A request to the admin port. */

@@ -26,12 +26,18 @@ export function addAdminOptions(command: Command): Command {
     .option("--json", "print the answer as one line of JSON");
 }
 
-/** A client for the service that is meant. */
-export function toClient(flags: AdminFlags, { env }: Terminal): AdminClient {
-  return new AdminClient({
-    url: toUrl(flags.admin ?? (env.SLUICE_ADMIN || ADMIN_URL)),
-    token: toToken(flags, env),
-  });
+/**
+ * A client for the service that is meant.
+ *
+ * @param answerMsMax - How long an answer may take, in milliseconds. Default 10,000.
+ */
+export function toClient(
+  flags: AdminFlags,
+  { env }: Pick<Terminal, "env">,
+  answerMsMax?: number,
+): AdminClient {
+  const url = toUrl(flags.admin ?? (env.SLUICE_ADMIN || ADMIN_URL));
+  return new AdminClient({ url, token: toToken(flags, env) }, answerMsMax);
 }
 
 function toUrl(text: string): URL {

@@ -13,12 +13,16 @@ export interface Terminal {
   readonly process: ProcessLike;
   /** Whether a person looks at what is printed. */
   readonly isTty: boolean;
+  /** Whether a person looks at what is printed where errors go. */
+  readonly isErrorTty: boolean;
   /** Whether what is printed may have colours: a terminal, and `NO_COLOR` is not set. */
   readonly hasColour: boolean;
   /** How wide and how high the terminal is now; 80 by 24 if there is none. */
   size(): { readonly columns: number; readonly rows: number };
   /** Prints as it is, without a line end of its own. */
   write(text: string): void;
+  /** Resolves when what was printed has been taken, so that a long output does not fill the memory. */
+  drain(): Promise<void>;
   /** Prints where errors go, without a line end of its own. */
   writeError(text: string): void;
   /** All of the standard input, as text. */
@@ -49,9 +53,13 @@ export function processTerminal(): Terminal {
     env,
     process,
     isTty: stdout.isTTY === true,
+    isErrorTty: stderr.isTTY === true,
     hasColour: stdout.isTTY === true && !env.NO_COLOR,
     size: () => ({ columns: stdout.columns || COLUMNS, rows: stdout.rows || ROWS }),
     write: (text) => void stdout.write(text),
+    drain: async () => {
+      if (stdout.writableNeedDrain) await once(stdout, "drain");
+    },
     writeError: (text) => void stderr.write(text),
     readInput: () => text(stdin),
     confirm: async (question) => {

@@ -8,12 +8,13 @@ import { ENTITY_KINDS, type EntityBody, type EntityKind } from "../entities/enti
 import { statements } from "../sql/statements.js";
 
 /** What can be done that changes no entity: only the log has it, and nodes pass over it. */
-export type ActKind = "counter" | "node-switch" | "webhook-delivery";
+export type ActKind = "counter" | "quota" | "node-switch" | "webhook-delivery";
 
 /** What entries can be about. */
 export const AUDIT_KINDS = [
   ...ENTITY_KINDS,
   "counter",
+  "quota",
   "webhook-delivery",
   "node-switch",
 ] as const satisfies readonly AuditKind[];

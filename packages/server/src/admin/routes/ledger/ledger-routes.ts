@@ -3,6 +3,7 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { anyString, choice, object, optional, required, withDefault } from "sluice/shapes";
+import { every } from "../../../base/clock.js";
 import { ServerError } from "../../../base/errors.js";
 import type { ControlPlane } from "../../../control/control-plane.js";
 import { entityName, ruleId } from "../../../control/entities/entity-shapes.js";
@@ -16,16 +17,22 @@ import {
 } from "../../../ledger/reading/entry-export.js";
 import type { EntryCursor, EntryFilter } from "../../../ledger/reading/entry-pages.js";
 import type { QuotaStatus } from "../../../ledger/reading/quota-status.js";
+import type { LedgerReport } from "../../../ledger/verify/report.js";
 import { json } from "../../admin-reply.js";
 import { ledgerAnswers } from "../../ledger-replies.js";
 import { paging, toPage } from "../../paging.js";
 import { type QueryTime, queryTime, toMs } from "../../query-time.js";
+import { ENTRIES_HEADER } from "../../reply-schemas.js";
 import { controlRoute, nothing, type Route } from "../../route.js";
 
 const MONTH_MS = 30 * 86_400_000;
 const SUBJECT_LENGTH_MAX = 600;
-/** Says how many entries an export has, for a progress bar. */
-export const ENTRIES_HEADER = "Sluice-Entries";
+const KEEP_ALIVE_MS = 15_000;
+const JSON_HEADERS = {
+  "Content-Type": "application/json",
+  "Cache-Control": "no-store",
+  "X-Content-Type-Options": "nosniff",
+};
 
 const filters = {
   tenant: optional(entityName, "Only accounts of this tenant."),
@@ -131,18 +138,38 @@ export const ledgerRoutes: readonly Route[] = [
       "Reads the whole ledger, and lists what does not fit: balances, chains, quotas, holds.",
     input: nothing,
     reply: ledgerAnswers.ledgerReport,
-    handle: async (plane) => {
-      const { problems, problemCount, ...read } = await plane.ledger.verify();
-      const listed = problems.map(({ meter = null, subject = null, sequence = null, ...rest }) => ({
-        ...rest,
-        meter,
-        subject,
-        sequence,
-      }));
-      return json({ valid: problemCount === 0, ...read, problemCount, problems: listed });
-    },
+    handle: (plane) => ({
+      stream: async (response) => {
+        const stop = keepAlive(response);
+        try {
+          const report = await plane.ledger.verify();
+          if (!response.headersSent) response.writeHead(200, JSON_HEADERS);
+          response.end(`${JSON.stringify(toReportView(report))}\n`);
+        } finally {
+          stop();
+        }
+      },
+    }),
   }),
 ];
+
+function toReportView({ problems, problemCount, ...read }: LedgerReport) {
+  const listed = problems.map(({ meter = null, subject = null, sequence = null, ...rest }) => ({
+    ...rest,
+    meter,
+    subject,
+    sequence,
+  }));
+  return { valid: problemCount === 0, ...read, problemCount, problems: listed };
+}
+
+/** Sends a blank now and then, which JSON may begin with: clients give up on an answer that does not begin. */
+function keepAlive(response: ServerResponse): () => void {
+  return every(KEEP_ALIVE_MS, () => {
+    if (!response.headersSent) response.writeHead(200, JSON_HEADERS);
+    response.write(" ");
+  });
+}
 
 /** The key of a tenant under rules with `key: tenant`. */
 export function toSubject(tenant: string): string {

@@ -32,7 +32,7 @@ export function addAuditCommands(program: Command, parts: CommandParts): void {
     options: [
       [
         "--kind <kind>",
-        "rule-set, plan, tenant, api-key, override, block, switch, access-token, counter or webhook-delivery",
+        "rule-set, plan, tenant, api-key, override, block, switch, access-token, counter, quota or webhook-delivery",
       ],
       ["--id <id>", "only what this one had done to it"],
       ["--actor <name>", "only what this caller did"],

@@ -51,6 +51,8 @@ export interface VerbOptions<F> {
   /** What else `--help` says. */
   readonly about?: string;
   readonly examples: readonly string[];
+  /** How long an answer may take, in milliseconds. Default 10,000. */
+  readonly answerMsMax?: number;
   /** Default exit code: 0. */
   run(asking: Asking<F>): Promise<ExitCode> | Promise<void>;
 }
@@ -76,7 +78,7 @@ export function addVerb<F>(
       for (const line of printed) writeLine(terminal, line);
     };
     const code = await options.run({
-      client: toClient(flags, terminal),
+      client: toClient(flags, terminal, options.answerMsMax),
       terminal,
       args,
       flags,

@@ -1,0 +1,140 @@
+// `sluice ledger export`: entries as CSV or JSON, to the standard output or a file, while they are read. A bar shows how
+// far it is where a person looks and the entries go elsewhere.
+
+import { createWriteStream } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { Writable } from "node:stream";
+import { finished } from "node:stream/promises";
+import type { Command } from "commander";
+import { ENTRIES_HEADER } from "../../../admin/reply-schemas.js";
+import { readMs } from "../../../base/clock.js";
+import type { AdminStream } from "../../admin-client/admin-client.js";
+import { CommandError, EXIT, usageError } from "../../exit.js";
+import type { Terminal } from "../../terminal/terminal.js";
+import { formatProgress } from "../../text/progress.js";
+import { type Asking, addVerb, type CommandParts, toListPath } from "../control/control-verb.js";
+
+interface ExportFlags {
+  readonly from: string;
+  readonly to: string;
+  readonly tenant?: string;
+  readonly meter?: string;
+  readonly format: string;
+  readonly output?: string;
+}
+
+/** Between two drawings of the bar. */
+const DRAW_MS = 100;
+const NEWLINE = 0x0a;
+
+/** Adds `export` to `ledger`. */
+export function addExportCommand(ledger: Command, parts: CommandParts): void {
+  addVerb<ExportFlags>(ledger, parts, {
+    usage: "export",
+    description: "write the entries of a time span as CSV or JSON",
+    required: [
+      ["--from <time>", "a day such as 2026-05-01 (UTC) or a time such as 2026-05-01T09:30:00Z"],
+      ["--to <time>", "up to, but not including, this day or time"],
+      ["--format <format>", "csv or json"],
+    ],
+    options: [
+      ["--tenant <tenant>", "only entries of this tenant"],
+      ["--meter <rule>", "only entries of this rule"],
+      ["--output <file>", "write to this file, which is there when it is complete"],
+    ],
+    about:
+      "In CSV, an apostrophe stands before strings that a spreadsheet would take for a formula. JSON has them as they are.",
+    examples: [
+      "ledger export --from 2026-05-01 --to 2026-06-01 --format csv --output may.csv",
+      "ledger export --from 2026-05-01 --to 2026-06-01 --tenant acme --meter exports --format json",
+    ],
+    run: async (asking) => {
+      const { from, to, tenant, meter, format, output } = asking.flags;
+      if (format !== "csv" && format !== "json")
+        throw usageError(`--format must be csv or json, got ${JSON.stringify(format)}`);
+      const filters = { from, to, tenant, meter, format };
+      const stream = await asking.client.stream(toListPath("/v1/ledger/export", {}, filters));
+      if (output === undefined) await copyOut(asking, stream);
+      else await copyToFile(asking, stream, output);
+    },
+  });
+}
+
+async function copyOut({ terminal }: Asking<unknown>, stream: AdminStream): Promise<void> {
+  const decoder = new TextDecoder();
+  // What is printed on a terminal and a bar on the same one would run into each other.
+  const bar = new Bar(terminal, stream, !terminal.isTty);
+  for await (const chunk of stream.chunks) {
+    terminal.write(decoder.decode(chunk, { stream: true }));
+    await terminal.drain();
+    bar.add(chunk);
+  }
+  bar.end();
+}
+
+/** The file appears when all of it is there: half an export is easily taken for a whole one. */
+async function copyToFile(
+  { terminal }: Asking<unknown>,
+  stream: AdminStream,
+  path: string,
+): Promise<void> {
+  const part = `${path}.part`;
+  const bar = new Bar(terminal, stream, true);
+  try {
+    const file = createWriteStream(part, { flags: "wx" });
+    const sink = Writable.toWeb(file).getWriter();
+    for await (const chunk of stream.chunks) {
+      await sink.ready;
+      await sink.write(chunk);
+      bar.add(chunk);
+    }
+    await sink.close();
+    await finished(file);
+    await rename(part, path);
+  } catch (error) {
+    const { code } = error as { code?: string };
+    if (code !== "EEXIST") await rm(part, { force: true });
+    if (code === undefined || error instanceof CommandError) throw error;
+    const hint =
+      code === "EEXIST"
+        ? `${part} is there already: another export, or one that was cut off`
+        : (error as Error).message;
+    throw new CommandError(EXIT.usage, `${path} can't be written: ${hint}`);
+  }
+  bar.end();
+}
+
+/** Draws how many of the entries have come, a few times a second. */
+class Bar {
+  readonly #terminal: Terminal;
+  readonly #total: number;
+  readonly #isShown: boolean;
+  #lines = 0;
+  #drawnMs = 0;
+
+  constructor(terminal: Terminal, { headers }: AdminStream, mayShow: boolean) {
+    this.#terminal = terminal;
+    this.#total = Number(headers.get(ENTRIES_HEADER) ?? 0);
+    this.#isShown = mayShow && terminal.isErrorTty && this.#total > 0;
+  }
+
+  add(chunk: Uint8Array): void {
+    if (!this.#isShown) return;
+    for (const byte of chunk) if (byte === NEWLINE) this.#lines++;
+    const nowMs = readMs();
+    if (nowMs - this.#drawnMs < DRAW_MS) return;
+    this.#drawnMs = nowMs;
+    this.#draw(Math.min(this.#lines, this.#total));
+  }
+
+  end(): void {
+    if (!this.#isShown) return;
+    this.#draw(this.#total);
+    this.#terminal.writeError("\n");
+  }
+
+  #draw(done: number): void {
+    const { columns } = this.#terminal.size();
+    this.#terminal.writeError(`\r${formatProgress(done, this.#total, columns)}`);
+  }
+}
