@@ -37,8 +37,8 @@ describe.each(all)("the verbs of the ledger, in $name", (databases) => {
     expect(row).toMatch(/^exports +1000 +402 +100 +498 +2023-11-01 to 2023-12-01 +\S/);
     const json = JSON.parse((await run(["quota", "show", "acme", "--json"])).out);
     expect(json.items[0]).toMatchObject({ meter: "exports", balance: 498 });
-    const none = await run(["quota", "show", "nobody"]);
-    expect(none.out).toBe("nobody has used no durable quota in this period\n");
+    const none = await run(["quota", "show", "other"]);
+    expect(none.out).toBe("other has used no durable quota in this period\n");
   });
 
   it("quota grant and adjust say what is left, once for each key", async () => {

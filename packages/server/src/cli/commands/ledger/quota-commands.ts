@@ -1,6 +1,5 @@
 // `sluice quota`: how the durable quotas of a tenant stand, top-ups and adjustments.
 
-import { randomUUID } from "node:crypto";
 import type { Command } from "commander";
 import type { ReplyOf } from "../../../admin/reply-schemas.js";
 import { usageError } from "../../exit.js";
@@ -35,7 +34,7 @@ const METER = ["--meter <rule>", "the id of the rule"] as const;
 const REASON = ["--reason <text>", "why, for the ledger and the audit log"] as const;
 const KEY = [
   "--idempotency-key <key>",
-  "makes it happen once, however often it is sent (default: random)",
+  "makes it happen once, however often it is sent (default: each time is another one)",
 ] as const;
 
 /** Adds `quota`. */
@@ -86,12 +85,12 @@ async function correct(
   what: "grants" | "adjustments",
   input: { readonly units: number; readonly expiresAtMs?: number | undefined },
 ): Promise<void> {
-  const { meter, reason } = flags;
+  const { meter, reason, idempotencyKey } = flags;
   const answer = await client.send("correction", {
     method: "POST",
     path: `/v1/quotas/${encode(tenant)}/${encode(meter)}/${what}`,
     body: given({ ...input, reason }),
-    headers: { "idempotency-key": flags.idempotencyKey ?? randomUUID() },
+    ...(idempotencyKey === undefined ? {} : { headers: { "idempotency-key": idempotencyKey } }),
   });
   print(answer, () => [toCorrectionLine(answer)]);
 }
