@@ -21,8 +21,8 @@ login.check("203.0.113.10", { cost: 5 });
 console.log(`search has a counter of its own: ${search.peek("203.0.113.10").remaining} left`);
 
 for (let n = 0; n < 50_000; n++) search.check(`flood:${n}`);
-const { keys, evictions, debtGivenUp, bytes } = store.stats;
-const share = Math.round((debtGivenUp / evictions) * 100);
+const { keys, evictions, usageEvicted, bytes } = store.stats;
+const share = Math.round((usageEvicted / evictions) * 100);
 console.log(`a flood of 50,000 keys left no more than 1,000: ${keys <= 1_000}`);
 console.log(
   `and evicted the others: ${evictions >= 49_000}, each with ${share}% of its limit used`,

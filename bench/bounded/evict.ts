@@ -44,7 +44,7 @@ const subjects: Record<string, Subject> = {
   },
   acquire: () => {
     const limit = concurrency({ limit: 10, permitMs: HOUR_MS });
-    // Permits of keys that were given up are free again, but a store that has none left refuses.
+    // Permits of keys that were evicted are free again, but a store that has none left refuses.
     const store = memoryStore({ ...BOUNDS, permitsMax: 2 * BOUND });
     const limiter = createLimiter({ limit, store });
     return (key) => limiter.acquire(key).allowed;

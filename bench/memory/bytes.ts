@@ -85,7 +85,7 @@ function worstOf(footprints: readonly Footprint[]): Finding {
   const worst = sorted[sorted.length - 1] as Footprint;
   return {
     subject: `sluice ${worst.algorithm}, ${KEYS / 1e6} million live keys`,
-    // With more given up than that, the figure is not one of ten million live keys.
+    // With more evicted than that, the figure is not one of ten million live keys.
     value: isComplete(sorted) ? bytesPerKey(worst) : Number.POSITIVE_INFINITY,
     note: footprints.map(describe).join("; "),
   };

@@ -1,4 +1,4 @@
-// What is full gives up its oldest entry for each new one. That must not cost more the larger the bound is:
+// What is full evicts its oldest entry for each new one. That must not cost more the larger the bound is:
 // the first entry of a Map or the first item of an array is found or removed in time that grows with it.
 
 import { describe, expect, it } from "vitest";
@@ -80,7 +80,7 @@ const subjects: Record<string, Subject> = {
   },
 };
 
-describe("giving up the oldest of many", () => {
+describe("evicting the oldest of many", () => {
   for (const [name, subject] of Object.entries(subjects)) {
     it(`costs a full bound of ${LARGE} about what it costs one of ${SMALL}: ${name}`, () => {
       const [small, large] = [SMALL, LARGE].map((bound) => full(subject(bound), bound));

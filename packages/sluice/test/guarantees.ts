@@ -71,13 +71,13 @@ export function itKeepsEveryGuarantee(trial: Trial): void {
   });
 
   if (!windowStays) {
-    it("never gives back more than had the charge not happened", () => {
-      holds(seed + 7, runs, (run) => givesBackNoMore(run, { ageZero: false }));
+    it("never refunds more than had the charge not happened", () => {
+      holds(seed + 7, runs, (run) => refundsNoMore(run, { ageZero: false }));
     });
   }
 
-  it("gives back exactly what was unused at age 0", () => {
-    holds(seed + 8, runs, (run) => givesBackNoMore(run, { ageZero: true }));
+  it("refunds exactly what was unused at age 0", () => {
+    holds(seed + 8, runs, (run) => refundsNoMore(run, { ageZero: true }));
   });
 }
 
@@ -199,7 +199,7 @@ function answers(limit: Limit, state: unknown, atMs: number): readonly number[] 
  * Two worlds: one charges a cost and later gives a part back, the other charged only what was
  * kept. The first never has more left; if no time passed in between, it has exactly as much.
  */
-function givesBackNoMore([subject, ops]: Trace, options: { ageZero: boolean }): void {
+function refundsNoMore([subject, ops]: Trace, options: { ageZero: boolean }): void {
   const { limit } = subject;
   const algorithm = algorithmOf(limit);
   const reserveIndex = Math.floor(ops.length / 2);
@@ -233,7 +233,7 @@ function givesBackNoMore([subject, ops]: Trace, options: { ageZero: boolean }): 
   }
   if (receipt === undefined) return;
   const settlement = { receipt, kept };
-  const settled = algorithm.giveBack(charged, limit, settlement, nowMs);
+  const settled = algorithm.refund(charged, limit, settlement, nowMs);
   for (const atMs of moments(limit, nowMs)) {
     const given = algorithm.charge(settled, limit, 0, atMs);
     const never = algorithm.charge(spared, limit, 0, atMs);

@@ -106,7 +106,7 @@ export function later(nowMs: number, waitMs: number): number {
  */
 export interface Oracle {
   admits(cost: number, nowMs: number): boolean;
-  /** Charges, fitting or not; returns what `giveBack` takes. */
+  /** Charges, fitting or not; returns what `refund` takes. */
   take(cost: number, nowMs: number): Taken;
   /** An operator's grant. */
   grant(cost: number, nowMs: number): void;
@@ -148,8 +148,8 @@ interface Held {
 export interface WalkVerbs {
   readonly force?: boolean;
   readonly grant?: boolean;
-  /** Whether charges are given back: oracles that list charges shrink the charge itself. */
-  readonly giveBack?: boolean;
+  /** Whether charges are refunded: oracles that list charges shrink the charge itself. */
+  readonly refund?: boolean;
 }
 
 /** Runs a trace on the pure functions and the oracle side by side. */
@@ -181,11 +181,11 @@ export function walk(
       state = algorithm.grant(state, limit, cost, nowMs);
       oracle.grant(cost, nowMs);
       held = [];
-    } else if (op.verb >= 12 && verbs.giveBack && held.length > 0) {
+    } else if (op.verb >= 12 && verbs.refund && held.length > 0) {
       const [settled] = held.splice(op.size % held.length, 1);
       const kept = op.cost < 8 ? 0 : Math.floor(settled.receipt.cost * (op.size / 4096));
       const settlement = { receipt: settled.receipt, kept };
-      state = algorithm.giveBack(state, limit, settlement, nowMs);
+      state = algorithm.refund(state, limit, settlement, nowMs);
       settled.taken.cost = kept;
     } else {
       const cost = costOf(op, limit.capacity);

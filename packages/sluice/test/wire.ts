@@ -29,7 +29,7 @@ export interface Call {
 /** What has become of budget on the server. */
 export interface Ledger {
   debited: number;
-  givenBack: number;
+  returned: number;
 }
 
 /** One process's end of the wire. */
@@ -38,7 +38,7 @@ export class Wire extends ForwardingStore {
   readonly #clock: Clock;
   readonly #ledger: Ledger;
 
-  constructor(inner: Store, clock: Clock, ledger: Ledger = { debited: 0, givenBack: 0 }) {
+  constructor(inner: Store, clock: Clock, ledger: Ledger = { debited: 0, returned: 0 }) {
     super(inner);
     this.#clock = clock;
     this.#ledger = ledger;
@@ -67,7 +67,7 @@ export class Wire extends ForwardingStore {
   override settle(settlings: readonly Settling[]): Promise<void> {
     return this.#send("settle", false, () => {
       const nowMs = this.#clock.now();
-      for (const { receipt, kept } of settlings) this.#ledger.givenBack += receipt.cost - kept;
+      for (const { receipt, kept } of settlings) this.#ledger.returned += receipt.cost - kept;
       this.inner.settle(settlings.map((settling) => ({ ...settling, nowMs })));
     });
   }

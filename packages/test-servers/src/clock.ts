@@ -46,7 +46,7 @@ export async function waitFor<T>(
       const found = await probe();
       if (found !== undefined) return found;
     } catch (error) {
-      if (error instanceof GiveUp) throw error.cause;
+      if (error instanceof StopWaiting) throw error.cause;
       last = error;
     }
     await sleep(probeEveryMs);
@@ -55,7 +55,7 @@ export async function waitFor<T>(
 }
 
 /** Thrown by a probe when waiting longer is of no use; its cause is what the waiter gets. */
-export class GiveUp extends Error {
+export class StopWaiting extends Error {
   constructor(cause: Error) {
     super(cause.message, { cause });
   }

@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { chownSync } from "node:fs";
 import { join } from "node:path";
-import { GiveUp, waitFor } from "./clock.js";
+import { StopWaiting, waitFor } from "./clock.js";
 import { makeFolder, removeFolder } from "./folder.js";
 import { findFreePort, loopback } from "./free-port.js";
 import { Child } from "./programs/child.js";
@@ -133,7 +133,9 @@ async function waitUntilReady(
 ): Promise<void> {
   await waitFor("PostgreSQL to take connections", readyMsMax, () => {
     if (!child.isAlive) {
-      throw new GiveUp(new Error(`postgres ended while it started; its log:\n${child.logTail()}`));
+      throw new StopWaiting(
+        new Error(`postgres ended while it started; its log:\n${child.logTail()}`),
+      );
     }
     execFileSync(program, args, { stdio: "ignore" });
     return true;

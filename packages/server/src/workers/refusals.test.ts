@@ -1,4 +1,4 @@
-// The workers themselves answer a flood of requests for an exhausted key; what an operator gives back reaches them
+// The workers themselves answer a flood of requests for an exhausted key; what an operator refunds reaches them
 // within a second.
 
 import { Agent } from "node:http";

@@ -266,7 +266,7 @@ describe("a leaky bucket that shapes", () => {
       const last = algorithm.charge(first.state, limit, behind, 0);
       const receipt = { cost: 1, atMs: 0, mark: first.mark, before: first.before };
       const settlement = { receipt, kept: 0 };
-      const settled = algorithm.giveBack(last.state, limit, settlement, 0);
+      const settled = algorithm.refund(last.state, limit, settlement, 0);
       const remaining = behind === 0 ? limit.capacity : last.remaining;
       const seen = algorithm.charge(settled, limit, 0, 0).remaining;
       must(seen === remaining, () => stringify({ limit, behind, seen, remaining }));

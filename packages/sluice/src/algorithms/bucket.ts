@@ -20,7 +20,7 @@ export const bucket: Algorithm<BucketState, BucketLimit> = {
   idle: { debtTicks: 0, atMs: 0 },
   charge,
   force,
-  giveBack,
+  refund,
   grant,
   inUse: (state, limit, _mark, nowMs) => debtAt(state, limit, nowMs),
   measure: (limit) => ({ perUnit: limit.ticksPerUnit, perMs: limit.ticksPerMs }),
@@ -109,7 +109,7 @@ function force(state: BucketState, limit: BucketLimit, cost: number, nowMs: numb
   return { debtTicks: Math.min(debt, limit.debtTicksMax), atMs: nowMs };
 }
 
-function giveBack(
+function refund(
   state: BucketState,
   limit: BucketLimit,
   settlement: Settlement,

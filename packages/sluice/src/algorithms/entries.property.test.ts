@@ -69,7 +69,7 @@ const kinds: readonly [string, fc.Arbitrary<Subject>, number, boolean][] = [
 ];
 
 describe.each(kinds)("%s", (_name, subjects, seed, grant) => {
-  itKeepsEveryGuarantee({ subjects, seed, verbs: { grant, giveBack: true } });
+  itKeepsEveryGuarantee({ subjects, seed, verbs: { grant, refund: true } });
 });
 
 describe("a sliding window log", () => {

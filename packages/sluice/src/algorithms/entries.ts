@@ -82,7 +82,7 @@ export const entries: Algorithm<readonly Entry[], EntryLimit> = {
     const live = liveAt(state, limit, nowMs);
     return insert(live, nowMs + lifeMs(limit), forcedCost(toList(live), cost));
   },
-  giveBack: (state, limit, settlement, nowMs) =>
+  refund: (state, limit, settlement, nowMs) =>
     unitsBack(settlement) === 0 ? state : remove(liveAt(state, limit, nowMs), settlement),
   grant: (state, limit, cost, nowMs) => dropOldest(liveAt(state, limit, nowMs), cost),
   inUse: (state, limit, mark, nowMs) => costAt(toList(liveAt(state, limit, nowMs)), mark),

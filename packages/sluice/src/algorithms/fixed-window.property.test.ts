@@ -153,7 +153,7 @@ const kinds: readonly [string, fc.Arbitrary<Subject>, number, number][] = [
 
 describe.each(kinds)("%s", (_name, subjects, opsMax, seed) => {
   const runs = fc.tuple(subjects, traces(opsMax));
-  const verbs = { grant: true, giveBack: true };
+  const verbs = { grant: true, refund: true };
   itKeepsEveryGuarantee({ subjects, seed, verbs, opsMax, windowStays: subjects === firstWindows });
 
   itRecoversFromStepBack({ subjects, seed, opsMax });

@@ -21,7 +21,7 @@ export const window: Algorithm<WindowState, WindowLimit> = {
   idle: { window: 0, used: 0 },
   charge,
   force,
-  giveBack,
+  refund,
   grant,
   inUse: (state, limit, mark, nowMs) =>
     mark === windowAt(state, limit, nowMs) ? usedAt(state, limit, nowMs) : 0,
@@ -76,7 +76,7 @@ function force(state: WindowState, limit: WindowLimit, cost: number, nowMs: numb
   return { window: windowAt(state, limit, nowMs), used };
 }
 
-function giveBack(
+function refund(
   state: WindowState,
   limit: WindowLimit,
   settlement: Settlement,

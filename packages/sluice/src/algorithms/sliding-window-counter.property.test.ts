@@ -70,7 +70,7 @@ const counters: fc.Arbitrary<Subject> = fc
 
 describe("a sliding window counter", () => {
   const runs = fc.tuple(counters, traces());
-  const verbs = { grant: true, giveBack: true };
+  const verbs = { grant: true, refund: true };
   itKeepsEveryGuarantee({ subjects: counters, seed: 7_000, verbs });
 
   itRecoversFromStepBack({ subjects: counters, seed: 7_000 });

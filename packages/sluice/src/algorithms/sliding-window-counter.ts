@@ -21,7 +21,7 @@ export const slidingCounter: Algorithm<CounterState, CounterLimit> = {
   idle: { window: 0, current: 0, previous: 0 },
   charge,
   force,
-  giveBack,
+  refund,
   grant,
   inUse: (state, limit, mark, nowMs) => {
     const { window, current, previous } = slideTo(state, limit, nowMs);
@@ -101,7 +101,7 @@ function force(
   return { ...counts, current: Math.min(counts.current + cost, limit.usedMax) };
 }
 
-function giveBack(
+function refund(
   state: CounterState,
   limit: CounterLimit,
   settlement: Settlement,

@@ -66,7 +66,7 @@ export interface Algorithm<State, L> {
    * Refunds the unused part of an earlier charge: never more than if the charge had not happened. Returns the
    * same state if there is nothing to refund.
    */
-  giveBack(state: State, limit: L, settlement: Settlement, nowMs: number): State;
+  refund(state: State, limit: L, settlement: Settlement, nowMs: number): State;
   /** An operator's grant of `cost` units, capped at full. */
   grant(state: State, limit: L, cost: number, nowMs: number): State;
   /** What is in use of the thing that was charged with this mark, in the algorithm's measure. */

@@ -362,7 +362,7 @@ describe("permits over memory", () => {
     });
   });
 
-  it("are taken only with the charge of every other limit, and given back alone", () => {
+  it("are taken only with the charge of every other limit, and released alone", () => {
     holds(21_002, runs, ([{ permits, rate }, nowMs, ops]) => {
       const limiter = newLimiter([permits, rate]);
       const model = new Reference([permits, rate]);

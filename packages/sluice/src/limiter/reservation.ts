@@ -16,7 +16,7 @@ export type MaybeSync<T, IsSync extends boolean> = IsSync extends true ? T : T |
  */
 export interface Reservation<IsSync extends boolean = true> extends Decision {
   /**
-   * Settles the real cost. Less than reserved gives the rest back; more is never refused, the
+   * Settles the real cost. Less than reserved refunds the rest; more is never refused, the
    * excess is debt. A second settlement is an error.
    */
   commit(actualCost: number, options?: TimeOptions): MaybeSync<void, IsSync>;

@@ -69,7 +69,7 @@ export class WaitingLines {
     const leave = this.#join(key, waiter);
     try {
       while (this.#first(key) !== waiter && !this.#isClosed) {
-        if (waiter.isOver) return await this.#giveUp(key, request, waiter);
+        if (waiter.isOver) return await this.#timeOut(key, request, waiter);
         // Timers may fire a millisecond early, or the clock step back: then it sleeps for the rest.
         await waiter.sleep(waiter.leftMs);
       }
@@ -152,7 +152,7 @@ export class WaitingLines {
   }
 
   /** The time is up before the caller's turn came: the answer says how the key stands. */
-  async #giveUp(key: string, request: Request, waiter: Waiter): Promise<Decision> {
+  async #timeOut(key: string, request: Request, waiter: Waiter): Promise<Decision> {
     waiter.throwIfAborted();
     const { requestId: _, ...asked } = request;
     return { ...(await this.#verbs.peek(key, asked)), allowed: false };

@@ -164,7 +164,7 @@ export interface Rule {
   readonly cost: Cost;
   /** Present: the cost is reserved, and settled when the response is there. */
   readonly settle: SettleBy | undefined;
-  /** Present: reserved, and given back if the response is not one of these. */
+  /** Present: reserved, and refunded if the response is not one of these. */
   readonly when: ResponseCondition | undefined;
   readonly onExceed: "reject" | "delay" | "shadow";
   /** The longest wait under `onExceed: "delay"`. */

@@ -150,20 +150,10 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
   ["asks, waits, then takes", group.callers, "a hundred callers of ten units", asksThenTakes],
   ["asks, waits, then takes", group.requests, "sent a hundred times together", asksThenTakes],
   ["ignores requestIds", group.requests, "sent again, it is answered again", ignoresRequestIds],
-  [
-    "never gives back",
-    group.settled,
-    "a cancel leaves what was there",
-    () => ({ settle: () => {} }),
-  ],
-  [
-    "never gives back",
-    group.permits,
-    "a release gives its place back",
-    () => ({ settle: () => {} }),
-  ],
-  ["gives back twice", group.settled, "a commit of less gives the rest back", givesBackTwice],
-  ["gives back twice", group.traces, "slidingWindowLog", givesBackTwice],
+  ["never refunds", group.settled, "a cancel leaves what was there", () => ({ settle: () => {} })],
+  ["never refunds", group.permits, "a release gives its place back", () => ({ settle: () => {} })],
+  ["refunds twice", group.settled, "a commit of less refunds the rest", refundsTwice],
+  ["refunds twice", group.traces, "slidingWindowLog", refundsTwice],
   ["never refunds", group.refunds, "more than was used makes full", () => ({ refund: () => {} })],
   ["never refunds", group.traces, "quota", () => ({ refund: () => {} })],
   ["never resets", group.resets, "all of it, of that key alone", () => ({ reset: () => {} })],
@@ -190,7 +180,7 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
   ["reads, waits, then writes", group.debits, "callers at the same time", debitsLate],
   ["holds nothing briefly", group.held, "a cancel leaves what was there", holdsWithReceiptsOnly],
   ["holds refusals", group.held, "a refusal holds nothing", holdsRefusals],
-  ["keeps what it holds", group.held, "a commit of less gives the rest", () => ({ settle() {} })],
+  ["keeps what it holds", group.held, "a commit of less refunds the rest", () => ({ settle() {} })],
   ["never charges an excess", group.held, "a commit of more is debt", clipsKept],
   ["holds the first only", group.held, "several limits yield a receipt each", holdsFirst],
 ];
@@ -486,7 +476,7 @@ function ignoresRequestIds(inner: Store): Partial<Store> {
   return { decide: (charges) => inner.decide(charges) };
 }
 
-function givesBackTwice(inner: Store): Partial<Store> {
+function refundsTwice(inner: Store): Partial<Store> {
   return {
     settle: (settlings) => {
       inner.settle(settlings);

@@ -23,9 +23,9 @@ import type { Store } from "../stores/store.js";
 import { blockClaims } from "./conformance/blocks.js";
 import { chargingClaims } from "./conformance/charging.js";
 import { debitClaims } from "./conformance/debit.js";
-import { givingBackClaims } from "./conformance/giving-back.js";
 import { nameClaims } from "./conformance/names.js";
 import { drawLimit } from "./conformance/random-limits.js";
+import { refundClaims } from "./conformance/refunds.js";
 import { requestClaims } from "./conformance/requests.js";
 import type { Algorithm, Claim } from "./conformance/stand.js";
 import { tableClaims } from "./conformance/tables.js";
@@ -74,7 +74,7 @@ const claims: readonly Claim[] = [
   ...chargingClaims,
   ...requestClaims,
   ...blockClaims,
-  ...givingBackClaims,
+  ...refundClaims,
   ...debitClaims,
   ...nameClaims,
 ];

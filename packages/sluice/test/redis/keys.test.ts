@@ -119,7 +119,7 @@ describe("a block that outlasts its counter, by the server's own time", () => {
     const startMs = await serverMs(server);
     const isLater = async () => expect(await serverMs(server)).toBeGreaterThan(startMs + 150);
     await vi.waitFor(isLater, { timeout: 10_000, interval: 10 });
-    // What is given back or forgotten meanwhile must not take the block along.
+    // What is refunded or forgotten meanwhile must not take the block along.
     await limiter.refund("user:1", 5);
     await limiter.reset("user:3");
     for (const key of ["user:1", "user:2", "user:3"]) {

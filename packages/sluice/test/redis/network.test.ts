@@ -96,7 +96,7 @@ describe("a delay beyond the deadline", () => {
     expect(decision).toMatchObject({ source: "fallback", allowed });
   });
 
-  it("a late admission that the policy refused is given back", async () => {
+  it("a late admission that the policy refused is refunded", async () => {
     const limiter = limiterWith("closed");
     await limiter.check("user:1");
     proxy.delay(TIMEOUT_MS);
@@ -104,14 +104,14 @@ describe("a delay beyond the deadline", () => {
     expect(new Set(refused.map(({ allowed }) => allowed))).toEqual(new Set([false]));
     await proxy.heal();
     await eventually(async () => {
-      // What is given back while the circuit breaker is open goes with its next answer.
+      // What is refunded while the circuit breaker is open goes with its next answer.
       await limiter.check("caller:else");
       expect(await usedOf("user:1")).toBe(1);
     });
     expect(guarded.stats.lateRefunded).toBe(20);
   });
 
-  it("a late admission whose giving back lost its reply is given back once", async () => {
+  it("a late admission whose refund lost its reply is refunded once", async () => {
     const limiter = limiterWith("closed");
     await limiter.check("user:1", { cost: 30 });
     // The server knows the script then, and the settling below is executed.
@@ -120,7 +120,7 @@ describe("a delay beyond the deadline", () => {
     const refused = await limiter.check("user:1", { cost: 10 });
     expect(refused).toMatchObject({ source: "fallback", allowed: false });
     const { connectionsCut } = proxy.counters;
-    // The first reply is the late admission, the second one that of its giving back.
+    // The first reply is the late admission, the second one that of its refund.
     proxy.cutEvery(2);
     server.resume();
     await eventually(async () => {

@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { GiveUp, waitFor } from "../clock.js";
+import { StopWaiting, waitFor } from "../clock.js";
 import { makeFolder, removeFolder } from "../folder.js";
 import { findFreePort, loopback } from "../free-port.js";
 import { Child } from "../programs/child.js";
@@ -59,7 +59,7 @@ async function start(spec: ProxySpec, place: ProxyPlace): Promise<ProxyProcess> 
   const child = new Child(spec.binary, spec.args(place), folder);
   await waitFor("a connection", readyMsMax, () => {
     if (child.isAlive) return canConnect(port);
-    throw new GiveUp(new Error(`${spec.binary} ended while it started:\n${child.logTail()}`));
+    throw new StopWaiting(new Error(`${spec.binary} ended while it started:\n${child.logTail()}`));
   }).catch(async (error) => {
     await child.end("SIGKILL");
     throw error;

@@ -3,7 +3,7 @@
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { GiveUp, sleep, waitFor } from "../clock.js";
+import { StopWaiting, sleep, waitFor } from "../clock.js";
 import { makeFolder, removeFolder } from "../folder.js";
 import { findFreePort, loopback } from "../free-port.js";
 import { Child } from "../programs/child.js";
@@ -143,7 +143,7 @@ export class RedisProcess implements Address {
     const fail = (why: string) => new Error(`${this.#options.binary} ${why}\n${this.logTail()}`);
     try {
       await waitFor("an answer to PING", readyMsMax, async () => {
-        if (!this.#child.isAlive) throw new GiveUp(fail("ended while it started; its log:"));
+        if (!this.#child.isAlive) throw new StopWaiting(fail("ended while it started; its log:"));
         return (await this.command("PING")) === "PONG" || undefined;
       });
     } catch (error) {

@@ -91,7 +91,7 @@ export class Logins {
     this.#options.log.info({ actor: name }, "logged out");
   }
 
-  /** Gives up what the limiter holds. */
+  /** Releases what the limiter holds. */
   close(): void {
     this.#limiter.close();
   }

@@ -7,7 +7,7 @@ import { ServerError } from "../../base/errors.js";
 import type { NodeChange, Position } from "../state/state.js";
 import { LineSplitter, readStreamLine } from "./feed-lines.js";
 
-/** Without a byte for so long, a stream is given up: heartbeats come every second. */
+/** Without a byte for so long, a stream is closed: heartbeats come every second. */
 const SILENCE_MS_MAX = 5_000;
 /** A control node may be this long behind another one before its followers load its snapshot. */
 const BEHIND_MS_MAX = 10_000;

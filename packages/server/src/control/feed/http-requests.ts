@@ -49,11 +49,11 @@ export class ControlNodeClient {
         headers: { ...headers, authorization: `Bearer ${this.#token}` },
         ...(isStream ? {} : { timeout: ANSWER_MS_MAX }),
       });
-      const giveUp = () => {
+      const abort = () => {
         sent.destroy(new Error(`no answer within ${ANSWER_MS_MAX} ms`));
       };
-      const cancel = after(ANSWER_MS_MAX, giveUp);
-      sent.once("timeout", giveUp);
+      const cancel = after(ANSWER_MS_MAX, abort);
+      sent.once("timeout", abort);
       sent.once("close", cancel);
       sent.on("error", reject);
       sent.once("response", (response) => {

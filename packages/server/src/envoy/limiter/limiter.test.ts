@@ -120,7 +120,7 @@ describe("hits", () => {
     expect(left(await ask(descriptor({ team: "t" }, { hits: 0 })))).toEqual([3700]);
   });
 
-  it("that are negative are given back, and never beyond the limit", async () => {
+  it("that are negative are refunded, and never beyond the limit", async () => {
     const { ask } = makeLimiter(TWO);
     await ask({ user: "a" }, { user: "a" }, { user: "a" });
     const back = (hits: number) => descriptor({ user: "a" }, { hits, isNegative: true });

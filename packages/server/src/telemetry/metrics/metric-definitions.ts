@@ -120,8 +120,8 @@ export const METRICS = {
     "rate_limiter_store_evictions_total",
     "Live keys that the memory store evicted because it was full.",
   ),
-  debtGivenUp: counter(
-    "rate_limiter_store_debt_given_up_total",
+  usageEvicted: counter(
+    "rate_limiter_store_usage_evicted_total",
     "The used shares of limits that were lost with evicted keys: 1 is one full limit.",
   ),
   arenaRefusals: counter(

@@ -117,7 +117,7 @@ export interface SimplePolicy {
   readonly prepare: Prepare | undefined;
   /** Whether a function in code says by what requests are counted. */
   readonly isKeyed: boolean;
-  /** Gives up its name over a store that others may use. */
+  /** Releases its name over a store that others may use. */
   readonly release: () => void;
 }
 
@@ -241,7 +241,7 @@ function parseObject(rules: string | object): RuleSet {
 function claimNames<Raw>(site: OptionSite, store: object, parts: readonly Part<Raw>[]): () => void {
   const claims: (() => void)[] = [];
   const release = () => {
-    for (const giveUp of claims) giveUp();
+    for (const releaseOne of claims) releaseOne();
   };
   try {
     for (const { rule, limits } of parts) {

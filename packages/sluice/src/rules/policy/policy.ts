@@ -272,7 +272,7 @@ export class Policy {
 
   /**
    * Grants a key units of every limit of a rule, at most what it used. Permits are not granted. Returns how many units
-   * were really given back: the most under any of the limits. It is read before and after, so requests of the same key
+   * were really refunded: the most under any of the limits. It is read before and after, so requests of the same key
    * in between can make it differ.
    */
   refund(ruleId: string, key: string, cost: number): MaybePromise<number> {

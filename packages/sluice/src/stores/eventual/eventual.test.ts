@@ -288,7 +288,7 @@ async function settled(): Promise<void> {
   for (let n = 0; n < 10; n++) await Promise.resolve();
 }
 
-describe("giving back", () => {
+describe("refunds", () => {
   it("a cancel lowers what is to be sent, or is sent as a refund", () => {
     const store = node();
     const { receipts } = store.decide([charge(30)], { hold: true });
@@ -557,7 +557,7 @@ describe("while the sync fails", () => {
     expect(leftIn(local)).toBe(80);
   });
 
-  it("what was given back is not given back twice", async () => {
+  it("what was refunded is not refunded twice", async () => {
     const store = new Failing(inner);
     store.mode = "work";
     const local = node(store);
@@ -572,12 +572,12 @@ describe("while the sync fails", () => {
     expect(usedInStore()).toBe(30);
   });
 
-  it("it remembers at most keysMax keys, and says what it gave up", async () => {
+  it("it remembers at most keysMax keys, and says what it evicted", async () => {
     const local = node(new Failing(inner), { keysMax: 100 });
     for (let n = 0; n < 1_000; n++) take(local, 1, `key ${n}`);
     await pass(200);
     expect(local.stats.pendingKeys).toBeLessThanOrEqual(100);
-    expect(local.stats.unitsGivenUp).toBe(900);
+    expect(local.stats.unitsEvicted).toBe(900);
   });
 });
 

@@ -58,7 +58,7 @@ export interface EventualStats {
   /** The longest that a sync took, in milliseconds. */
   readonly syncTookMsMax: number;
   /** Units never sent: their key had to make room for others. */
-  readonly unitsGivenUp: number;
+  readonly unitsEvicted: number;
 }
 
 const SITE = { name: "eventual", code: "SLUICE_OPTION_INVALID" } as const;
@@ -111,7 +111,7 @@ export class EventualStore extends ForwardingStore {
     return {
       ...this.#sync.counts,
       pendingKeys,
-      unitsGivenUp: this.#localCounters.unitsGivenUp,
+      unitsEvicted: this.#localCounters.unitsEvicted,
     };
   }
 

@@ -27,7 +27,7 @@ export class LocalCounters {
   #lastCounter: Counter | undefined;
   #lastGroup: Group | undefined;
   readonly #all = new LinkedList<LocalCounter>();
-  #unitsGivenUp = 0;
+  #unitsEvicted = 0;
 
   constructor(keysMax: number) {
     this.#keysMax = keysMax;
@@ -38,8 +38,8 @@ export class LocalCounters {
   }
 
   /** Units that were never sent, because their local counter had to go. */
-  get unitsGivenUp(): number {
-    return this.#unitsGivenUp;
+  get unitsEvicted(): number {
+    return this.#unitsEvicted;
   }
 
   /** The local counter of a key under the numbers of `counter`; made if there is none. */
@@ -88,7 +88,7 @@ export class LocalCounters {
   }
 
   #add(counter: Counter, key: string): LocalCounter {
-    if (this.size >= this.#keysMax) this.#giveUpOne();
+    if (this.size >= this.#keysMax) this.#evictOne();
     const group = this.#register(counter);
     const known = group.localCounters.get(key);
     if (known !== undefined) return known;
@@ -108,7 +108,7 @@ export class LocalCounters {
     return listed;
   }
 
-  #giveUpOne(): void {
+  #evictOne(): void {
     let least: LocalCounter | undefined;
     let left = COMPARED_MAX;
     for (const localCounter of this) {
@@ -118,7 +118,7 @@ export class LocalCounters {
       if (left === 0) break;
     }
     if (least === undefined) return;
-    this.#unitsGivenUp += Math.max(0, least.deltaUnits);
+    this.#unitsEvicted += Math.max(0, least.deltaUnits);
     this.delete(least);
   }
 }

@@ -69,7 +69,7 @@ describe("the space-saving sketch", () => {
     expect(counted.group.watched.has("busy")).toBe(true);
   });
 
-  it("reports each key that it gives up, once, after another has its place", () => {
+  it("reports each key that it evicts, once, after another has its place", () => {
     const counted = new Counted(2);
     for (const key of ["a", "a", "b", "c", "d"]) counted.hit(key);
     expect(counted.evicted.map(({ key }) => key)).toEqual(["b", "c"]);

@@ -1,4 +1,4 @@
-// Requests of several charges out of leases, and charges that are given back in a moment.
+// Requests of several charges out of leases, and charges that are refunded in a moment.
 
 import { describe, expect, it } from "vitest";
 import { settled, Wire } from "../../../test/wire.js";

@@ -1,5 +1,5 @@
 // Leases under random traces: several holders over one store, requests of one charge or of two, some
-// refused elsewhere or given back in part, calls that arrive in any order or lose their replies, and
+// refused elsewhere or refunded in part, calls that arrive in any order or lose their replies, and
 // holders that vanish with what they hold. Whatever happens, no more is admitted than was promised. A
 // failure names its trace, which runs again alone.
 
@@ -25,7 +25,7 @@ const TRACES = 1_000;
 const STEPS = 120;
 const START_MS = Date.UTC(2024, 1, 29, 23, 59, 58);
 
-/** Units that were admitted and not given back, and when. */
+/** Units that were admitted and not refunded, and when. */
 interface Admission {
   readonly atMs: number;
   cost: number;
@@ -129,7 +129,7 @@ class Trace {
   readonly #leaseMs: number;
   readonly #clock = new ManualClock(START_MS);
   readonly #shared: MemoryStore = memoryStore({ keysMax: 100 });
-  readonly #ledger = { debited: 0, givenBack: 0 };
+  readonly #ledger = { debited: 0, returned: 0 };
   readonly #admitted: readonly Admission[][] = [[], []];
   readonly #reserved: Reserved[] = [];
   readonly #lateReplies: (() => void)[] = [];
@@ -167,7 +167,7 @@ class Trace {
     if (draw < 40) this.#askOften(random.pick(this.#holders));
     else if (draw < 78) this.#deliverSome(random.pick(this.#everybody()).wire);
     else if (draw < 82) this.#lateReplies.shift()?.();
-    else if (draw < 88) this.#giveBackSome();
+    else if (draw < 88) this.#refundSome();
     else if (draw < 99) this.#pass();
     else this.#crash();
   }
@@ -218,7 +218,7 @@ class Trace {
   }
 
   /** A request turns out not to need all of its units, immediately or later; some say so twice. */
-  #giveBackSome(): void {
+  #refundSome(): void {
     const random = this.#random;
     const { length } = this.#reserved;
     if (length === 0) return;
@@ -303,8 +303,8 @@ class Trace {
       this.#kind.promised(this.#admitted[part], limit, this.#leaseMs),
     );
     const admitted = this.#admitted.flat().reduce((sum, { cost }) => sum + cost, 0);
-    const { debited, givenBack } = this.#ledger;
-    if (admitted > debited - givenBack) broken.push(`${admitted} of ${debited} - ${givenBack}`);
+    const { debited, returned } = this.#ledger;
+    if (admitted > debited - returned) broken.push(`${admitted} of ${debited} - ${returned}`);
     for (const { store } of this.#everybody()) {
       const { unitsLeased, unitsSpent, unitsReturned, unitsExpired } = store.stats;
       if (unitsSpent < 0 || unitsSpent + unitsReturned + unitsExpired > unitsLeased) {

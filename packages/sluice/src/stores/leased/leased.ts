@@ -137,7 +137,7 @@ export class LeasedStore extends ForwardingStore {
   ): MaybePromise<void> {
     const held = this.#leases.leasesIn(scope, key);
     // A block does not wait for budget to be home: it takes effect immediately.
-    this.#leases.giveBack(held);
+    this.#leases.returnLeases(held);
     return keepStrict(held, () => this.inner.block(scope, key, until));
   }
 

@@ -11,7 +11,7 @@ const BLOCK_ID = 1;
 export class Blocks {
   readonly #blocksMax: number;
   #table: Table | undefined;
-  #givenUp = 0;
+  #evicted = 0;
 
   constructor(blocksMax: number) {
     this.#blocksMax = blocksMax;
@@ -22,8 +22,8 @@ export class Blocks {
   }
 
   /** Blocks that were evicted for others before they ended. */
-  get givenUp(): number {
-    return this.#givenUp;
+  get evicted(): number {
+    return this.#evicted;
   }
 
   get isEmpty(): boolean {
@@ -71,7 +71,7 @@ export class Blocks {
       {
         share: (slot, _id, nowMs) => Math.max(0, table.doubles[table.stateAt(slot)] - nowMs),
         forget: (slot, _id, nowMs) => {
-          if (table.doubles[table.stateAt(slot)] > nowMs) this.#givenUp++;
+          if (table.doubles[table.stateAt(slot)] > nowMs) this.#evicted++;
         },
       },
     );

@@ -73,7 +73,7 @@ describe("a counter that is forgotten", () => {
     expect(check(store, counterOf(3))).toMatchObject({ remaining: 3 });
   });
 
-  it("gives back the room of its logs and permits", () => {
+  it("frees the room of its logs and permits", () => {
     const store = memoryStore({ logEntriesMax: 2_000 });
     for (let i = 0; i < 10_000; i++) {
       const limit = slidingWindowLog({ limit: 5, windowMs: 3_600_000 });

@@ -64,11 +64,11 @@ describe("memoryStore under a flood", () => {
     for (let i = 0; i < 10_000_000; i++) limiter.check(`random:${i}`);
     for (const key of offenders) expect(limiter.check(key).allowed).toBe(false);
     expect(limiter.check("newcomer").allowed).toBe(true);
-    const { keys, evictions, debtGivenUp } = store.stats;
+    const { keys, evictions, usageEvicted } = store.stats;
     expect(keys).toBe(1_000_000);
     expect(evictions).toBe(10_000_000 + 100 + 1 - 1_000_000);
-    // Each key given up had used one unit in ten: nothing heavier was ever forgotten.
-    expect(debtGivenUp).toBeCloseTo(evictions / 10, 0);
+    // Each evicted key had used one unit in ten: nothing heavier was ever forgotten.
+    expect(usageEvicted).toBeCloseTo(evictions / 10, 0);
   });
 
   it.each([
@@ -183,7 +183,7 @@ describe("memoryStore and full arenas", () => {
     expect(store.stats.entries).toBe(1);
   });
 
-  it("frees the entries of a key that is given up", () => {
+  it("frees the entries of a key that is evicted", () => {
     const limit = slidingWindowLog({ limit: 10, windowMs: 60_000 });
     const { store, limiter } = setup(limit, { keysMax: 10, logEntriesMax: 1000 });
     for (let i = 0; i < 500; i++) limiter.check(`k${i}`);
@@ -209,7 +209,7 @@ describe("memoryStore and blocks", () => {
     limiter.block("short", 1000);
     limiter.block("long", 9000);
     limiter.block("longer", 99_000);
-    expect(store.stats).toMatchObject({ blocks: 2, blocksGivenUp: 1 });
+    expect(store.stats).toMatchObject({ blocks: 2, blocksEvicted: 1 });
     expect(limiter.check("short").allowed).toBe(true);
     expect(limiter.check("long").allowed).toBe(false);
     expect(limiter.check("longer").allowed).toBe(false);
@@ -321,7 +321,7 @@ describe("memoryStore and grants between charge and settlement", () => {
     expect(limiter.peek("k").remaining).toBe(0);
   });
 
-  it("gives back only what a refund has left in use", () => {
+  it("refunds only what an earlier refund has left in use", () => {
     const { limiter } = setup(fixedWindow({ limit: 10, windowMs: 60_000 }));
     const reservation = limiter.reserve("k", { cost: 6 });
     limiter.check("k", { cost: 4 });
@@ -503,7 +503,7 @@ describe("memoryStore under attack", () => {
     expect(next.check("k").allowed).toBe(false);
   });
 
-  it("gives nothing back for a key that was given up meanwhile", () => {
+  it("refunds nothing to a key that was evicted meanwhile", () => {
     const { limiter } = setup(fixedWindow({ limit: 5, windowMs: 60_000 }), { keysMax: 1 });
     const reservation = limiter.reserve("k", { cost: 5 });
     limiter.check("other");

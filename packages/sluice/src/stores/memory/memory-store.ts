@@ -33,7 +33,7 @@ export interface MemoryStoreStats {
   /** Live keys that were evicted because the table was full. */
   readonly evictions: number;
   /** The shares of their limits that evicted keys had in use, added up: 1 is one full limit. */
-  readonly debtGivenUp: number;
+  readonly usageEvicted: number;
   /** Entries of logs, and permits, in use. */
   readonly entries: number;
   /** Charges, taken or only peeked at, that were refused because an arena was full. */
@@ -41,7 +41,7 @@ export interface MemoryStoreStats {
   /** Keys blocked, blocks that ended but were not yet looked at included. */
   readonly blocks: number;
   /** Blocks that were evicted before they ended because their table was full. */
-  readonly blocksGivenUp: number;
+  readonly blocksEvicted: number;
   /** Memory set aside for all of this, apart from open receipts and request ids. */
   readonly bytes: number;
 }
@@ -56,7 +56,7 @@ export class MemoryStore implements SyncStore {
   readonly #open: OpenReceipts;
   readonly #lists: AllOrNothing;
   #evictions = 0;
-  #debtGivenUp = 0;
+  #usageEvicted = 0;
   #isClosed = false;
 
   constructor(options: MemoryStoreOptions = {}) {
@@ -82,11 +82,11 @@ export class MemoryStore implements SyncStore {
     return {
       keys: sum(tables.map((table) => table.keys)),
       evictions: this.#evictions,
-      debtGivenUp: this.#debtGivenUp,
+      usageEvicted: this.#usageEvicted,
       entries: sum(arenas.map((arena) => arena.entries)),
       arenaRefusals: sum(this.#placements.shelves.map((shelf) => shelf.refusals)),
       blocks: this.#blocks.stats.keys,
-      blocksGivenUp: this.#blocks.givenUp,
+      blocksEvicted: this.#blocks.evicted,
       bytes: sum([...tables, ...arenas, this.#blocks.stats].map(({ bytes }) => bytes)),
     };
   }
@@ -198,7 +198,8 @@ export class MemoryStore implements SyncStore {
       const isLost = open.state === "lost";
       const { counter, key, cost } = receipt;
       if (kept > cost) this.#charge({ counter, key, cost: kept - cost, nowMs });
-      else if (kept < cost && !isLost) this.#giveBack({ counter, key, cost, nowMs }, open, kept);
+      else if (kept < cost && !isLost)
+        this.#refundUnused({ counter, key, cost, nowMs }, open, kept);
       this.#open.settle(open);
       // A request that was cancelled has not happened: sent again, it is decided again.
       if (kept === 0) this.#requests.forget(open.requestName);
@@ -216,14 +217,14 @@ export class MemoryStore implements SyncStore {
     }
   }
 
-  #giveBack(charge: Charge, open: OpenReceipt, kept: number): void {
+  #refundUnused(charge: Charge, open: OpenReceipt, kept: number): void {
     const isPermit = charge.counter.limit.algorithm === "concurrency";
     const at = isPermit ? this.#locator.locatePermit(charge) : this.#locator.locate(charge);
     // Locating it may have shown that the receipt refers to other numbers.
     if (at === undefined || at.slot < 0 || open.state !== "open") return;
     const { cells } = at.placement;
-    const isGiven = cells.giveBack(at.slot, { receipt: open.receipt, kept }, at.nowMs);
-    if (isGiven) this.#open.settleGiven(open, at);
+    const isRefunded = cells.refund(at.slot, { receipt: open.receipt, kept }, at.nowMs);
+    if (isRefunded) this.#open.settleRefunded(open, at);
   }
 
   refund(charges: readonly Charge[]): void {
@@ -272,7 +273,7 @@ export class MemoryStore implements SyncStore {
     const share = cells.share(slot, nowMs);
     if (share > 0) {
       this.#evictions++;
-      this.#debtGivenUp += share;
+      this.#usageEvicted += share;
     }
     this.#drop(slot, id);
   }

@@ -82,7 +82,7 @@ export class OpenReceipts {
    * Closes a receipt that gave something back. It leaves the older ones more room than before, so
    * only those that are younger may stand for less now.
    */
-  settleGiven(open: OpenReceipt, at: Located): void {
+  settleRefunded(open: OpenReceipt, at: Located): void {
     // One that was held briefly has no neighbours.
     const younger = open.place === NO_PLACE ? this.#youngerThan(open) : alikeAfter(open);
     this.settle(open);

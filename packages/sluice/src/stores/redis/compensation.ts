@@ -30,7 +30,7 @@ export async function decideAcross(
   const failed = answers.find((answer) => answer.status === "rejected");
   const allowed = failed === undefined && outcomes.every(({ value }) => value.allowed);
   if (!allowed) {
-    await giveBack(
+    await refund(
       outcomes.flatMap(({ value }) => value.receipts),
       settle,
     );
@@ -51,10 +51,7 @@ export async function decideAcross(
   };
 }
 
-async function giveBack(
-  receipts: readonly ChargeReceipt[],
-  settle: Across["settle"],
-): Promise<void> {
+async function refund(receipts: readonly ChargeReceipt[], settle: Across["settle"]): Promise<void> {
   if (receipts.length === 0) return;
   try {
     await settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs: 0 })));

@@ -127,7 +127,7 @@ describe("receipts", () => {
     expect(exhausted).toMatchObject({ value: { allowed: false, remaining: 0 } });
   });
 
-  it("held briefly under one id are given back each time it was admitted", async () => {
+  it("held briefly under one id are refunded each time it was admitted", async () => {
     const { clock, store } = setUp();
     const counter = { scope: "s", part: 0, limit: kinds["fixed window"](100) };
     const charge = { counter, key: "key", cost: 20, nowMs: 0 };

@@ -37,10 +37,10 @@ describe("a closed breaker", () => {
     expect(breaker.state).toBe("closed");
   });
 
-  it("learns nothing from what was given up", () => {
+  it("learns nothing from a request that was abandoned", () => {
     const { breaker, fail } = setup();
     fail(2);
-    breaker.giveUp(breaker.ask());
+    breaker.abandon(breaker.ask());
     fail(1);
     expect(breaker.state).toBe("open");
   });
@@ -99,11 +99,11 @@ describe("an open breaker", () => {
     expect(breaker.retryAfterMs).toBe(60_000);
   });
 
-  it("lets the next request try when a trial was given up", () => {
+  it("lets the next request try when a trial was abandoned", () => {
     const { clock, breaker, fail } = setup();
     fail(3);
     clock.advance(1_000);
-    breaker.giveUp(breaker.ask());
+    breaker.abandon(breaker.ask());
     expect(breaker.state).toBe("open");
     expect(breaker.ask()).not.toBe(NO_TICKET);
   });
@@ -118,7 +118,7 @@ describe("an open breaker", () => {
     breaker.ask();
     breaker.succeed(old);
     breaker.fail(old, "old");
-    breaker.giveUp(old);
+    breaker.abandon(old);
     expect(breaker.state).toBe("half-open");
     expect(events).toHaveLength(1);
   });

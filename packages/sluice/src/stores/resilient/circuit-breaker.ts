@@ -63,7 +63,7 @@ export class Breaker {
 
   /**
    * A ticket for one question to the store, or {@link NO_TICKET}. Its holder reports what came of
-   * it, by `succeed`, `fail` or `giveUp`.
+   * it, by `succeed`, `fail` or `abandon`.
    */
   ask(): number {
     if (this.#state === "closed") return this.#ticket;
@@ -101,7 +101,7 @@ export class Breaker {
   }
 
   /** Nothing was learnt of the store. After a trial the next request tries again. */
-  giveUp(ticket: number): void {
+  abandon(ticket: number): void {
     if (ticket !== this.#ticket || this.#state !== "half-open") return;
     this.#state = "open";
     this.#ticket++;

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { LateIds } from "./late-request-ids.js";
 
-it("reports once that an id was given up", () => {
+it("reports once that an id was dropped", () => {
   const ids = new LateIds();
   ids.add("a");
   expect(ids.delete("a")).toBe(true);

@@ -57,14 +57,14 @@ describe("settling", () => {
     expect(used()).toBe(0);
   });
 
-  it("gives up and counts the oldest beyond settlingsMax", async () => {
+  it("drops and counts the oldest beyond settlingsMax", async () => {
     const { store, cancel, breakDown } = await holding({ settlingsMax: 3 });
     await breakDown();
     for (let i = 0; i < 5; i++) store.settle(cancel);
     expect(store.stats).toMatchObject({ settlingsWaiting: 3, unsettled: 2 });
   });
 
-  it("is tried once more by close, and counted as given up if that fails too", async () => {
+  it("is tried once more by close, and counted as dropped if that fails too", async () => {
     for (const mood of ["later", "failing", "silent"] as const) {
       const { store, inner, clock, cancel, settled } = await holding();
       inner.mood = "failing";
@@ -104,7 +104,7 @@ describe("permits and reservations of a limiter", () => {
     ["open", 10],
     ["local", 5],
   ] as const)(
-    "work in fallback under %s, and are given back where they were taken",
+    "work in fallback under %s, and are released where they were acquired",
     async (policy, most) => {
       const { store, clock, breakDown } = standOn();
       await breakDown();

@@ -119,7 +119,7 @@ describe("a store that does not answer in time", () => {
     expect(inner.verbs()).toEqual(["decide", "settle"]);
   });
 
-  const cases: [policy: FailurePolicy, hold: boolean, isGivenBack: boolean, why: string][] = [
+  const cases: [policy: FailurePolicy, hold: boolean, isRefunded: boolean, why: string][] = [
     ["closed", false, true, "the request was refused"],
     ["throw", false, true, "the request saw an error"],
     ["open", false, false, "the request did run"],
@@ -130,8 +130,8 @@ describe("a store that does not answer in time", () => {
   ];
 
   it.each(cases)(
-    "%s, held %s: a late admission is given back: %s (%s)",
-    async (policy, hold, isGivenBack) => {
+    "%s, held %s: a late admission is refunded: %s (%s)",
+    async (policy, hold, isRefunded) => {
       const stand = standOn({ onStoreFailure: policy });
       const { store, inner, clock, settled } = stand;
       inner.mood = "silent";
@@ -141,8 +141,8 @@ describe("a store that does not answer in time", () => {
       inner.mood = "later";
       inner.calls[0].answer();
       await settled();
-      expect(usedIn(stand)).toBe(isGivenBack ? 0 : 1);
-      expect(store.stats.lateRefunded).toBe(isGivenBack ? 1 : 0);
+      expect(usedIn(stand)).toBe(isRefunded ? 0 : 1);
+      expect(store.stats.lateRefunded).toBe(isRefunded ? 1 : 0);
     },
   );
 

@@ -103,7 +103,7 @@ export class ResilientStore extends ForwardingStore {
       lateIds: new LateIds(),
       unsettled: this.#unsettled,
       counts: { fallbackDecisions: 0, lateRefunded: 0 },
-      giveBack: (settlings) => this.#giveBack(settlings),
+      refund: (settlings) => this.#refundLate(settlings),
     };
   }
 
@@ -123,7 +123,7 @@ export class ResilientStore extends ForwardingStore {
       failures: this.#guard.failures,
       ...this.#around.counts,
       settlingsWaiting: this.#unsettled.size,
-      unsettled: this.#unsettled.givenUp,
+      unsettled: this.#unsettled.dropped,
     };
   }
 
@@ -225,7 +225,7 @@ export class ResilientStore extends ForwardingStore {
     this.#isClosed = true;
     const last = this.#unsettled.size === 0 ? undefined : this.#settle(this.#unsettled.takeAll());
     return andThen(last, () => {
-      this.#unsettled.giveUp();
+      this.#unsettled.dropAll();
       this.#fallback.close();
       return this.inner.close();
     });
@@ -255,11 +255,11 @@ export class ResilientStore extends ForwardingStore {
   }
 
   /** Refunds what the store admitted after the policy had answered its caller. */
-  #giveBack(settlings: readonly Settling[]): void {
+  #refundLate(settlings: readonly Settling[]): void {
     if (this.#isClosed) return;
     try {
-      const given = this.#settle(settlings);
-      if (isThenable(given)) given.catch(() => {});
+      const settled = this.#settle(settlings);
+      if (isThenable(settled)) settled.catch(() => {});
     } catch {
       // The caller no longer waits, so misuse can't be reported to it.
     }

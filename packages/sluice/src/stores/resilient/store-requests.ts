@@ -22,7 +22,7 @@ export interface Surroundings {
   readonly unsettled: Unsettled;
   readonly counts: { fallbackDecisions: number; lateRefunded: number };
   /** Settles without waiting. Must not throw. */
-  giveBack(settlings: readonly Settling[]): void;
+  refund(settlings: readonly Settling[]): void;
 }
 
 function absenceOf({ breaker }: Surroundings, failure: unknown): Absence {
@@ -97,7 +97,7 @@ abstract class Deciding<Answer> extends Guarded<Outcome, Answer> {
     const sinceMs = clock.now() - this.#sentAtMs;
     const chargedAtMs = (counter: Charge["counter"]) =>
       this.charges.find((charge) => charge.counter === counter)?.nowMs ?? this.charges[0].nowMs;
-    this.around.giveBack(
+    this.around.refund(
       receipts.map((receipt) => {
         return { receipt, kept: 0, nowMs: chargedAtMs(receipt.counter) + sinceMs };
       }),

@@ -12,12 +12,12 @@ function settlings(from: number, to: number): Settling[] {
 }
 
 describe("what a store did not take", () => {
-  it("is kept up to a bound, the oldest given up first and counted", () => {
+  it("is kept up to a bound, the oldest dropped first and counted", () => {
     const unsettled = new Unsettled(5);
     unsettled.add(settlings(0, 3));
-    expect([unsettled.size, unsettled.givenUp]).toEqual([3, 0]);
+    expect([unsettled.size, unsettled.dropped]).toEqual([3, 0]);
     unsettled.add(settlings(3, 8));
-    expect([unsettled.size, unsettled.givenUp]).toEqual([5, 3]);
+    expect([unsettled.size, unsettled.dropped]).toEqual([5, 3]);
     expect(unsettled.takeAll().map(({ kept }) => kept)).toEqual([3, 4, 5, 6, 7]);
   });
 
@@ -34,7 +34,7 @@ describe("what a store did not take", () => {
       await new Promise((resolve) => setImmediate(resolve));
       expect(batches.map((batch) => batch.length)).toEqual([100, 100, 50]);
       expect(batches.flat()).toEqual(settlings(0, 250).map(({ kept }) => kept));
-      expect([unsettled.size, unsettled.givenUp]).toEqual([0, 0]);
+      expect([unsettled.size, unsettled.dropped]).toEqual([0, 0]);
     },
   );
 
@@ -76,12 +76,12 @@ describe("what a store did not take", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("misuse"))],
-  ])("is given up and counted where sending it %s", async (_how, send) => {
+  ])("is dropped and counted where sending it %s", async (_how, send) => {
     const unsettled = new Unsettled(1_000);
     unsettled.add(settlings(0, 5));
     unsettled.resend(0, send);
     await new Promise((resolve) => setImmediate(resolve));
-    expect([unsettled.size, unsettled.givenUp]).toEqual([0, 5]);
+    expect([unsettled.size, unsettled.dropped]).toEqual([0, 5]);
     unsettled.add(settlings(5, 6));
     unsettled.resend(1_000, () => true);
     expect(unsettled.size).toBe(0);

@@ -17,7 +17,7 @@ export type Resend = (settlings: readonly Settling[]) => MaybePromise<boolean>;
 export class Unsettled {
   readonly #settlingsMax: number;
   readonly #waiting = new LinkedList<Settling>();
-  #givenUp = 0;
+  #dropped = 0;
   #isResending = false;
   #restUntilMs = 0;
 
@@ -31,14 +31,14 @@ export class Unsettled {
   }
 
   /** How many were dropped. */
-  get givenUp(): number {
-    return this.#givenUp;
+  get dropped(): number {
+    return this.#dropped;
   }
 
   /** Adds settlings behind those that wait. */
   add(settlings: readonly Settling[]): void {
     for (const settling of settlings) this.#waiting.add(settling);
-    this.#givenUp += this.#take(this.size - this.#settlingsMax).length;
+    this.#dropped += this.#take(this.size - this.#settlingsMax).length;
   }
 
   /** Takes out all that wait. */
@@ -47,8 +47,8 @@ export class Unsettled {
   }
 
   /** Counts all that wait as lost. */
-  giveUp(): void {
-    this.#givenUp += this.takeAll().length;
+  dropAll(): void {
+    this.#dropped += this.takeAll().length;
   }
 
   /** Sends on what waits, one batch after the other for as long as the store takes them. */
@@ -63,7 +63,7 @@ export class Unsettled {
     };
     const lose = () => {
       // Not the store's failure but an error of its use, which no repetition mends.
-      this.#givenUp += batch.length;
+      this.#dropped += batch.length;
       end(false);
     };
     try {

@@ -26,7 +26,7 @@ export const debitClaims: readonly Claim[] = [
   { group: DEBITED, title: "several are reported in their order", check: debitSeveral },
   { group: DEBITED, title: "callers at the same time are all charged", check: debitTogether },
   ...forEachKind(allLimits, HELD, "a cancel leaves what was there", cancelHeld),
-  ...forEachKind(rateLimits, HELD, "a commit of less gives the rest back", commitLess),
+  ...forEachKind(rateLimits, HELD, "a commit of less refunds the rest", commitLess),
   ...forEachKind(rateLimits, HELD, "a commit of more is debt", commitMore),
   ...forEachKind(allLimits, HELD, "a refusal holds nothing", holdNothing),
   { group: HELD, title: "several limits yield a receipt each", check: holdSeveral },

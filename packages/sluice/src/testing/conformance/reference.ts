@@ -103,7 +103,7 @@ export class Reference {
       if (kept > receipt.cost) {
         cell.state = algorithmOf(limit).force(state, limit, kept - receipt.cost, atMs);
       } else if (kept < receipt.cost) {
-        cell.state = algorithmOf(limit).giveBack(state, limit, { receipt, kept }, atMs);
+        cell.state = algorithmOf(limit).refund(state, limit, { receipt, kept }, atMs);
         if (cell.state !== state) lowerYounger(one, atMs);
       }
       cell.open.delete(one);

@@ -18,7 +18,7 @@ export const requestClaims: readonly Claim[] = [
   { group: GROUP, title: "with another key it is an error", check: changeKey },
   { group: GROUP, title: "refused, it is decided again", check: refuseThenAdmit },
   { group: GROUP, title: "sent a hundred times together it counts once", check: sendTogether },
-  { group: GROUP, title: "sent again, a reservation is given back once", check: cancelBoth },
+  { group: GROUP, title: "sent again, a reservation is refunded once", check: cancelBoth },
   { group: GROUP, title: "sent again, an acquire holds one permit", about, check: acquireTwice },
   { group: GROUP, title: "sent again, a permit is released once", about, check: releaseBoth },
 ];

@@ -11,7 +11,7 @@ import { toRulesView } from "../rules-view.js";
 import { mustHaveHashes, toFacts } from "./api-key-facts.js";
 import type { Input } from "./counter-inputs.js";
 
-/** Decides a request described by its facts, and charges it; what a request would hold is given back. */
+/** Decides a request described by its facts, and charges it; what a request would hold is refunded. */
 export async function check(core: Core, { facts, cost }: Input<"check">): Promise<object> {
   const policy = decidingPolicy(core);
   const asked = factsOf(core, facts);

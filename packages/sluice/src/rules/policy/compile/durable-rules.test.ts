@@ -107,7 +107,7 @@ describe("a durable rule", () => {
     expect((await policy.peek(facts)).results[0].verdict.remaining).toBe(9);
   });
 
-  it("that refuses gives back what the others charged, whatever their consistency", async () => {
+  it("that refuses refunds what the others charged, whatever their consistency", async () => {
     for (const consistency of ["local", "eventual", "leased", "strict"]) {
       const { policy } = stand(
         [

@@ -56,7 +56,7 @@ export class SampleBudget {
     return true;
   }
 
-  giveBack(): void {
+  release(): void {
     this.#open--;
   }
 }
@@ -93,7 +93,7 @@ export class KeySample {
     if (this.#decisions < DECISIONS_MIN) return undefined;
     const watchedMs = nowMs - this.#startMs;
     if (watchedMs < Math.min(this.#recoveryMs, WATCH_MS_MAX)) return undefined;
-    this.#budget.giveBack();
+    this.#budget.release();
     return this.#find(watchedMs);
   }
 

@@ -137,7 +137,7 @@ describe("rules of several consistencies over one remote store", () => {
     expect(await remaining(after)).toEqual([950]);
   });
 
-  it("cut a shared limit into shards by caller, and give back what another rule refuses", async () => {
+  it("cut a shared limit into shards by caller, and refund what another rule refuses", async () => {
     const { policy } = stand([
       { id: "shield", key: "global", shards: 4, limit: perMinute(400) },
       { id: "user", key: "user", limit: perMinute(3), shards: 1 },
@@ -201,7 +201,7 @@ describe("a store that fails", () => {
     await expect(decide("/throw")).rejects.toThrow();
   });
 
-  it("with throw gives back what was taken before", async () => {
+  it("with throw refunds what was charged before", async () => {
     const { policy, store } = stand([
       { id: "near", consistency: "local", limit: perMinute(5) },
       { id: "far", limit: perMinute(5), onStoreFailure: "throw" },
@@ -212,7 +212,7 @@ describe("a store that fails", () => {
     expect((await remaining(policy))[0]).toBe(5);
   });
 
-  it("while giving back does not turn a refusal into an error", async () => {
+  it("while refunding does not turn a refusal into an error", async () => {
     const { policy, store } = stand(
       [
         { id: "ip", limit: perMinute(5) },
@@ -362,7 +362,7 @@ describe("a request handler that sees no response", () => {
 });
 
 describe("the sample file", () => {
-  it("runs over a remote store: every request to it is decided, finished and given back", async () => {
+  it("runs over a remote store: every request to it is decided, finished and refunded", async () => {
     const sample = join(import.meta.dirname, "../../../../../../examples/rules/sluice.yaml");
     const store = new RemoteStore();
     const clock = new ManualClock(Date.UTC(2026, 0, 1));

@@ -220,7 +220,7 @@ describe("costs that are known afterwards", () => {
 });
 
 describe("a refund by an operator while a request is under way", () => {
-  it("is not given back once more when the request ends", () => {
+  it("is not refunded once more when the request ends", () => {
     const rules = [{ id: "llm", limit: perMinute(100), cost: { function: "f" }, settle: "code" }];
     let cost = 40;
     const policy = policyOf(rules, { costs: { f: () => cost } });
@@ -234,7 +234,7 @@ describe("a refund by an operator while a request is under way", () => {
 });
 
 describe("a request that gives up waiting", () => {
-  it("gives back what it holds but its slot, of which the store hears that it is spent", () => {
+  it("refunds what it holds except its slot, which the store counts as spent", () => {
     const settled: (readonly [string, number])[] = [];
     class Listening extends ForwardingStore {
       override settle(settlings: readonly Settling[]) {

@@ -91,7 +91,7 @@ export class HeldCharges {
   }
 
   /**
-   * Gives back all but slots of buckets that delay, for a request that gave up waiting: those who came
+   * Refunds all but slots of buckets that delay, for a request that stopped waiting: those who came
    * after it have delays that depend on its slot. Later calls do nothing.
    */
   abandon(): MaybePromise<void> {

@@ -73,7 +73,7 @@ describe("blocked callers", () => {
     expect(admit(policy).reason).toBe("blocked");
   });
 
-  it("are found once they are identified, and what was charged before is given back", async () => {
+  it("are found once they are identified, and what was charged before is refunded", async () => {
     const policy = policyOf([{ id: "api", limit: perMinute(9) }]);
     expect(policy.needsIdentity).toBe(false);
     policy.blockCallers(byUser);

@@ -63,9 +63,9 @@ export class RuleKey {
     );
   }
 
-  /** Returns the whole units that were given back: the most under any limit, since not all need have been used. */
+  /** Returns the whole units that were refunded: the most under any limit, since not all need have been used. */
   refund(cost: number): MaybePromise<number> {
-    // A permit is given back by who holds it.
+    // A permit is released by the request that holds it.
     const charges = this.#charges(toCost(cost), ({ isPermit }) => !isPermit);
     const { store } = this.#rule.lane;
     let most = 0;

@@ -1,4 +1,4 @@
-// How the charges of a request are put to a store: whether they may have to be given back, and by which time blocks run.
+// How the charges of a request are put to a store: whether they may have to be refunded, and by which time blocks run.
 
 import type { DecideOptions } from "../../../stores/store.js";
 import type { AdmitOptions } from "./admit-options.js";

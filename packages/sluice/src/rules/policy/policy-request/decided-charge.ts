@@ -79,7 +79,7 @@ export function refuseIfDelayed(decided: DecidedRuleCharge): DecidedRuleCharge {
   return new DecidedRuleCharge(charge, { ...refused, delayMs: 0, source }, isKnown);
 }
 
-/** The first `taken` of them were charged and are given back: how their limits stand now their verdicts don't say. */
+/** The first `taken` of them were charged and are refunded, so their verdicts no longer say how their limits stand. */
 export function forgetTaken(
   results: readonly DecidedRuleCharge[],
   taken: number,

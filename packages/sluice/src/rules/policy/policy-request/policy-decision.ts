@@ -232,7 +232,7 @@ export class PolicyDecision implements Decision {
   }
 
   /**
-   * Gives back what is held, once, for a request that gave up waiting. The slot that it waited for stays
+   * Refunds what is held, once, for a request that stopped waiting. The slot that it waited for stays
    * taken under rules with `onExceed: delay`: the delays of later requests depend on it. Never throws.
    */
   abandon(): MaybePromise<void> {

@@ -67,7 +67,7 @@ export class PolicyRequest implements ChargeContext {
   #isInOrder = true;
   /** How many results are of charges that were taken. */
   #takenResults = 0;
-  /** What can be given back; undefined if nothing can. */
+  /** What can be refunded; undefined if nothing can. */
   #held: HeldCharges | undefined;
   /** Why it is refused, if no limit is why. */
   #cause: RefusalCause | undefined;
@@ -105,7 +105,7 @@ export class PolicyRequest implements ChargeContext {
     return isOn && !isExemptIp(ruleSet.exempt, this.normalized);
   }
 
-  /** Decides the request. What was charged when something fails is given back. */
+  /** Decides the request. If something fails, what was charged is refunded. */
   admit(): MaybePromise<PolicyDecision> {
     try {
       const allowed = this.#passAll();

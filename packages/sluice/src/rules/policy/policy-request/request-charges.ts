@@ -19,7 +19,7 @@ export interface RuleCharge extends Charge {
   readonly isHeld: boolean;
   /** Whether it is held because the caller asked for it, whatever its rule says. */
   readonly isReserved: boolean;
-  /** False if it has to be given back should something else refuse, or the request not go on. */
+  /** False if it has to be refunded when something else refuses, or when the request does not go on. */
   readonly isFinal: boolean;
   /** What the request costs under the rule; what is charged is more where it can never fit. */
   readonly units: number;
@@ -98,7 +98,7 @@ export function toPlainCharge(rule: CompiledRule, key: string, nowMs: number): R
 
 const NO_COSTS: CostFunctions = new Map();
 
-/** The same charge, to be given back should something after it refuse. */
+/** The same charge, to be refunded if something after it refuses. */
 export function toRevocable(charge: RuleCharge): RuleCharge {
   if (!charge.isFinal) return charge;
   const { rule, ruleLimit, key, units, nowMs, isReserved, caller } = charge;

@@ -51,7 +51,7 @@ describe("a cost that the request says", () => {
 });
 
 describe("a request that is held", () => {
-  it.each([true, false])("gives back what it did not need (sees responses: %s)", async (sees) => {
+  it.each([true, false])("refunds what it did not need (sees responses: %s)", async (sees) => {
     const policy = policyOf(sees);
     const decision = await policy.admit(facts, { cost: 20, hold: true });
     expect(decision.isHeld).toBe(true);

@@ -111,7 +111,7 @@ export class LeaseRequests {
     this.#tally.unitsLeased += units;
     const atMs = this.#settings.clock.now();
     const isOfUse = epoch === keyLeases.epoch && isAlive(lease, atMs, nowMs);
-    if (!isOfUse || !keyLeases.add(lease)) this.#returns.giveBack([lease], atMs);
+    if (!isOfUse || !keyLeases.add(lease)) this.#returns.returnLeases([lease], atMs);
   }
 
   /** The next lease can be asked for, unless it has been already. */

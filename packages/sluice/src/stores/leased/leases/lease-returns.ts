@@ -27,8 +27,8 @@ export class Returns {
     return this.#underway;
   }
 
-  /** Gives the rest of some leases back in one call. Never fails. */
-  giveBack(leases: readonly Lease[], atMs: number): MaybePromise<void> {
+  /** Returns the rest of some leases in one call. Never fails. */
+  returnLeases(leases: readonly Lease[], atMs: number): MaybePromise<void> {
     const spent = this.#spent;
     if (leases.length === 0) return undefined;
     this.#spent = [];

@@ -65,7 +65,7 @@ export class Leases {
     if (counter === this.#lastCounter && this.#lastRow !== undefined) return this.#lastRow;
     const { row, outdated } = this.#table.of(counter);
     // Under other numbers a receipt brings nothing: what is held returns before they are used.
-    if (outdated.length > 0) this.giveBack(outdated);
+    if (outdated.length > 0) this.returnLeases(outdated);
     this.#lastRow = row;
     this.#lastCounter = counter;
     return row;
@@ -103,8 +103,8 @@ export class Leases {
   }
 
   /** Returns what is held; units that are lent out count as spent. Never fails. */
-  giveBack(held: readonly KeyLeases[]): MaybePromise<void> {
-    return this.#returns.giveBack(dropAll(held), this.clock.now());
+  returnLeases(held: readonly KeyLeases[]): MaybePromise<void> {
+    return this.#returns.returnLeases(dropAll(held), this.clock.now());
   }
 
   /** Returns what is held, as soon as no units are lent out. Never fails. */
@@ -112,12 +112,12 @@ export class Leases {
     const atMs = this.clock.now();
     for (const keyLeases of held) keyLeases.leaveAll(atMs);
     const leases = held.flatMap((keyLeases) => keyLeases.takeLeaving(atMs));
-    return this.#returns.giveBack(leases, atMs);
+    return this.#returns.returnLeases(leases, atMs);
   }
 
   /** Runs a verb on keys after their leases were returned; until then the keys are strict. */
   without<T>(held: readonly KeyLeases[], verb: () => MaybePromise<T>): MaybePromise<T> {
-    return keepStrict(held, () => andThen(this.giveBack(held), verb));
+    return keepStrict(held, () => andThen(this.returnLeases(held), verb));
   }
 
   /** Counts an ask for a key that holds nothing. Returns whether it is worth a lease. */
@@ -152,7 +152,7 @@ export class Leases {
     this.#isClosed = true;
     this.#stopSweep?.();
     const held = [...this.#table.all()];
-    this.giveBack(held.map(({ keyLeases }) => keyLeases));
+    this.returnLeases(held.map(({ keyLeases }) => keyLeases));
     for (const { row, key } of held) this.#table.remove(row, key);
     this.#returns.flush();
     return this.#allHome();
@@ -187,7 +187,7 @@ export class Leases {
       if (isEmpty) this.#table.remove(row, key);
       else if (atMs - keyLeases.askingAtMs >= this.#settings.leaseMs) keyLeases.stopAsking();
     }
-    this.#returns.giveBack(leases, atMs);
+    this.#returns.returnLeases(leases, atMs);
     if (this.#table.keys > 0) this.#startSweep();
     else this.#returns.flush();
   }

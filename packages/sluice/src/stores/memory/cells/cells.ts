@@ -39,7 +39,7 @@ export interface Cells {
   keep(slot: number, step: AnyStep, cost: number, isNew: boolean, nowMs: number): void;
   force(slot: number, cost: number, nowMs: number, isNew: boolean): void;
   /** Returns whether anything was refunded; if not, nothing has changed. */
-  giveBack(slot: number, settlement: Settlement, nowMs: number): boolean;
+  refund(slot: number, settlement: Settlement, nowMs: number): boolean;
   grant(slot: number, cost: number, nowMs: number): void;
   /** What is in use of the window or entry with this mark, in the algorithm's own measure. */
   inUse(slot: number, mark: number, nowMs: number): number;
@@ -103,9 +103,9 @@ export class ValueCells implements Cells {
     this.#write(slot, algorithm.force(state, this.limit, cost, nowMs));
   }
 
-  giveBack(slot: number, settlement: Settlement, nowMs: number): boolean {
+  refund(slot: number, settlement: Settlement, nowMs: number): boolean {
     const state = this.#read(slot, nowMs);
-    const after = this.#codec.algorithm.giveBack(state, this.limit, settlement, nowMs);
+    const after = this.#codec.algorithm.refund(state, this.limit, settlement, nowMs);
     if (after === state) return false;
     this.#write(slot, after);
     return true;

@@ -139,7 +139,7 @@ export class EntryCells implements Cells {
     this.#insert(slot, list, nowMs + lifeMs(this.limit), forcedCost(list, cost));
   }
 
-  giveBack(slot: number, settlement: Settlement, nowMs: number): boolean {
+  refund(slot: number, settlement: Settlement, nowMs: number): boolean {
     const back = unitsBack(settlement);
     if (back === 0) return false;
     const list = this.#live(slot, nowMs);

@@ -1,4 +1,4 @@
-// The table by itself: what it finds, what it gives up, and that it never holds more than it may.
+// The table by itself: what it finds, what it evicts, and that it never holds more than it may.
 
 import { describe, expect, it } from "vitest";
 import { Table } from "./table.js";
@@ -87,7 +87,7 @@ describe("Table", () => {
     expect(table.stats.keys).toBeLessThan(150_000);
   });
 
-  it("gives up under 0.1% of keysMax distinct keys", () => {
+  it("evicts under 0.1% of keysMax distinct keys", () => {
     const { table, forgotten } = shareTable(500_000);
     for (let n = 0; n < 500_000; n++) put(table, n, 1);
     expect(forgotten.length).toBeLessThan(500);
@@ -100,7 +100,7 @@ describe("Table", () => {
     for (let n = 0; n < 50; n++) expect(find(table, n)).toBeGreaterThanOrEqual(0);
   });
 
-  it("gives up the smallest share of both sets", () => {
+  it("evicts the smallest share of both sets", () => {
     const { table, forgotten } = shareTable(8);
     // One set of eight and a second one: with 8 keys at most, all are candidates in turn.
     for (let n = 0; n < 8; n++) put(table, n, 0.5 + n / 100);

@@ -244,7 +244,7 @@ export class Table {
     for (let probe = 0; probe < FRONT_PROBES; probe++) {
       this.#way = (this.#way + 1) % WAYS;
       const slot = set * WAYS + this.#way;
-      if (this.#owner.share(slot, this.idOf(slot), nowMs) === 0) return this.#giveUp(slot, nowMs);
+      if (this.#owner.share(slot, this.idOf(slot), nowMs) === 0) return this.#evict(slot, nowMs);
     }
     return -1;
   }
@@ -272,16 +272,16 @@ export class Table {
     const roomier = this.#roomier(first, second);
     const hasRoom = this.#notes.takenIn(roomier) < WAYS;
     if (hasRoom && !choice.isNearlyIdle) this.#lookFurther(choice, nowMs);
-    if (choice.slot < 0) return this.#giveUp(this.slots, nowMs);
+    if (choice.slot < 0) return this.#evict(this.slots, nowMs);
     const set = Math.floor(choice.slot / WAYS);
-    if (set === first || set === second) return this.#giveUp(choice.slot, nowMs);
+    if (set === first || set === second) return this.#evict(choice.slot, nowMs);
     this.#owner.forget(choice.slot, this.idOf(choice.slot), nowMs);
     this.free(choice.slot);
     return this.#take(roomier);
   }
 
   /** Forgets a key so that its slot can be claimed by another. */
-  #giveUp(slot: number, nowMs: number): number {
+  #evict(slot: number, nowMs: number): number {
     const id = this.idOf(slot);
     if (id > 0) this.#owner.forget(slot, id, nowMs);
     if (slot < this.slots) this.#occupancy.remove(id);

@@ -7,7 +7,7 @@ function bucket.force(c, limit, cost, now)
   c.debt, c.at, c.dirty = min(debt, limit.debtTicksMax), now, true
 end
 
-function bucket.give_back(c, limit, receipt, kept, now, stands)
+function bucket.refund(c, limit, receipt, kept, now, stands)
   local debt = debt_of(c, limit, now)
   if limit.delays then
     -- A shaper refunds only its last slot: requests queued behind it already have their delays.

@@ -150,7 +150,7 @@ function entries.force(c, limit, cost, now)
   if room > 0 then add(c, now + limit.lifeMs, min(cost, room)) end
 end
 
-function entries.give_back(c, _, receipt, kept, _, stands)
+function entries.refund(c, _, receipt, kept, _, stands)
   local back = min(receipt.cost - kept, stands)
   if back == 0 then return end
   bring(c)

@@ -39,8 +39,8 @@ local function settle(at)
   elseif kept < receipt.cost then
     local per_unit, per_ms = algorithm.measure(limit)
     local stands = stands_for(receipt, per_unit, per_ms, per_ms > 0 and now or receipt.at)
-    local is_given = algorithm.give_back(c, limit, receipt, kept, now, stands)
-    if is_given and list then receipts.lower_younger(KEYS[open], mark, list, place, c, limit, now) end
+    local is_refunded = algorithm.refund(c, limit, receipt, kept, now, stands)
+    if is_refunded and list then receipts.lower_younger(KEYS[open], mark, list, place, c, limit, now) end
   end
   save(c, limit)
   -- A request that was cancelled has not happened: sent again, it is decided again.

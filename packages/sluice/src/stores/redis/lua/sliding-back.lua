@@ -7,7 +7,7 @@ function sliding.force(c, limit, cost)
   c.current, c.dirty = min(c.current + cost, limit.usedMax), true
 end
 
-function sliding.give_back(c, limit, receipt, kept, _, stands)
+function sliding.refund(c, limit, receipt, kept, _, stands)
   local back = min(receipt.cost - kept, stands)
   if back == 0 then return end
   if receipt.mark == c.finish then c.current = max(0, c.current - back)

@@ -7,7 +7,7 @@ function window.force(c, limit, cost)
   c.used, c.dirty = min(c.used + cost, limit.usedMax), true
 end
 
-function window.give_back(c, _, receipt, kept, _, stands)
+function window.refund(c, _, receipt, kept, _, stands)
   -- What was charged to a window that has ended is gone with it. So is what was charged to a window in the
   -- future, which means that the clock stepped back.
   local back = min(receipt.cost - kept, stands)

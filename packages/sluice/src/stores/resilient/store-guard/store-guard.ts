@@ -180,7 +180,7 @@ export class Guard {
     this.#leave(request.size);
     if (request.size > CHARGES_MAX) {
       // A request as large as this may take too long by itself, which says nothing about the store.
-      this.breaker.giveUp(ticket);
+      this.breaker.abandon(ticket);
       wait.ticket = NO_TICKET;
     }
     this.#fail(wait, failure);
@@ -209,7 +209,7 @@ export class Guard {
 
   #isFailure(ticket: number, error: unknown): boolean {
     if (isMisuse(error)) {
-      this.breaker.giveUp(ticket);
+      this.breaker.abandon(ticket);
       return false;
     }
     if (this.#isClosed) return true;

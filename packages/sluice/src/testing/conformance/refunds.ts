@@ -13,12 +13,12 @@ const RESET = "a reset forgets what was used";
 const PERMITS = "a permit is held until released or expired";
 
 /** All claims of this file. */
-export const givingBackClaims: readonly Claim[] = [
+export const refundClaims: readonly Claim[] = [
   ...forEachKind(rateLimits, SETTLED, "a cancel leaves what was there, once", cancelTwice),
-  ...forEachKind(rateLimits, SETTLED, "a commit of less gives the rest back", commitLess),
+  ...forEachKind(rateLimits, SETTLED, "a commit of less refunds the rest", commitLess),
   ...forEachKind(rateLimits, SETTLED, "a commit of more is debt", commitMore),
   ...forEachKind(rateLimits, SETTLED, "a second commit is an error", commitTwice),
-  ...forEachKind(rateLimits, SETTLED, "a lease gives back what was not spent", returnLease),
+  ...forEachKind(rateLimits, SETTLED, "a lease returns what was not spent", returnLease),
   ...forEachKind(rateLimits, GRANTED, "more than was used makes full, not more", refundMuch),
   ...forEachKind(rateLimits, GRANTED, "what it paid for, a cancel pays no more", refundThenCancel),
   ...forEachKind(allLimits, RESET, "all of it, of that key alone", resetOne),

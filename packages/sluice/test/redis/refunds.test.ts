@@ -17,7 +17,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-describe("a charge that is given back", () => {
+describe("a charge that is refunded", () => {
   it("counts once, however often it is presented, if it was held briefly too", async () => {
     const store = redisStore(client);
     const counter = {
