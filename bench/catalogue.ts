@@ -10,6 +10,9 @@ import { controlQuiet } from "./control/quiet.js";
 import { controlStart } from "./control/start.js";
 import { express, fastify, node } from "./http/throughput.js";
 import { importCore, importExpress } from "./import/import.js";
+import { ledgerGroup, ledgerHot, ledgerSqlite } from "./ledger/group-commit.js";
+import { ledgerLatency } from "./ledger/latency.js";
+import { ledgerLeased } from "./ledger/leased.js";
 import { adversarial } from "./memory/adversarial.js";
 import { algorithms } from "./memory/algorithms.js";
 import { bytesBucket, bytesSliding } from "./memory/bytes.js";
@@ -87,6 +90,11 @@ export const benches: readonly Bench[] = [
   controlPublish,
   controlStart,
   controlQuiet,
+  ledgerGroup,
+  ledgerHot,
+  ledgerSqlite,
+  ledgerLeased,
+  ledgerLatency,
 ];
 
 /** The benchmarks whose id starts with one of `names`; all if there are none. */

@@ -55,8 +55,12 @@ const settings = {
 /**
  * Starts PostgreSQL on a free loopback port; it is installed if it is missing. The caller ends it with `stop()`; if
  * not, it ends with this process.
+ *
+ * @param others - Settings of the server beside those that tests have, such as `{ fsync: "on" }`.
  */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres(
+  others: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
   const find = (program: string) => ensureProgram(program, "postgresql");
   const runAs = process.getuid?.() === 0 ? systemUser : undefined;
   const folder = makeFolder("postgres");
@@ -68,7 +72,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     runAs,
   );
   const port = await findFreePort();
-  const args = ["-D", data, "-p", String(port), ...toArguments(settings)];
+  const args = ["-D", data, "-p", String(port), ...toArguments({ ...settings, ...others })];
   const spawn = () => new Child(find("postgres"), args, folder, { user: runAs });
   let child = spawn();
   const at = ["-h", loopback, "-p", String(port), "-U", user];

@@ -56,6 +56,8 @@ export type Unsubscribe = () => void;
 export interface Database extends TupleReader {
   /** `sqlite` or `postgres`, for logs. */
   readonly dialect: string;
+  /** Transactions that may run at the same time; others wait. */
+  readonly transactionsMax: number;
   /**
    * Runs `work` in a transaction: committed if it resolves, rolled back if it rejects.
    *

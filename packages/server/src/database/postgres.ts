@@ -44,6 +44,7 @@ function toParser(oid: number, format?: string): (value: string) => unknown {
 
 class PostgresDatabase implements Database {
   readonly dialect = "postgres";
+  readonly transactionsMax = CONNECTIONS_MAX;
   readonly #pool: pg.Pool;
   readonly #announcements: Announcements;
 

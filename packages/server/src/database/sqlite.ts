@@ -29,6 +29,7 @@ export function openSqlite(path: string): Database {
 
 class SqliteDatabase implements Database {
   readonly dialect = "sqlite";
+  readonly transactionsMax = 1;
   readonly #db: Libsql.Database;
   readonly #statements = new BoundedMap<string, Prepared>(STATEMENTS_MAX);
   readonly #tupleStatements = new BoundedMap<string, Prepared>(STATEMENTS_MAX);

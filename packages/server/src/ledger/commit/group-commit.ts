@@ -1,8 +1,8 @@
-// Group commit: operations that arrive together share a transaction. While one transaction is under way, the next ones
-// gather; they are decided in the order in which they came and answered after their commit.
+// Group commit: operations that arrive together share a transaction. They are decided in the order in which they came,
+// and answered after the commit.
 
 import { BoundedMap, type Clock } from "sluice";
-import { atEndOfTurn, pause, readMs } from "../../base/clock.js";
+import { afterAlive, atEndOfTurn, pause, readMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { Database } from "../../database/database.js";
 import type { AccountSpec } from "../accounts/account-spec.js";
@@ -15,6 +15,10 @@ const BATCH_MAX = 500;
 const WAITING_MAX = 50_000;
 /** Accounts that are known to be there. */
 const KNOWN_MAX = 100_000;
+/** How long operations are collected while a transaction is under way. */
+const COLLECT_MS = 2;
+/** Transactions that run beside each other: more of them would be smaller, and cost more than they save. */
+const BESIDE_MAX = 2;
 const RETRY_PAUSE_MS = 20;
 const RETRY_PAUSE_MS_MAX = 500;
 
@@ -41,14 +45,19 @@ export interface GroupCommitStats {
 export class GroupCommit {
   readonly #database: Database;
   readonly #options: GroupCommitOptions;
+  readonly #runningMax: number;
   readonly #known = new BoundedMap<string, true>(KNOWN_MAX);
   #waiting: Pending[] = [];
-  #running: Promise<void> | undefined;
-  #figures = { transactions: 0, operations: 0, retries: 0, failures: 0 };
+  /** Transactions under way. */
+  #running = 0;
+  #isScheduled = false;
+  #drained: (() => void)[] = [];
+  readonly #figures = { transactions: 0, operations: 0, retries: 0, failures: 0 };
 
   constructor(database: Database, options: GroupCommitOptions) {
     this.#database = database;
     this.#options = options;
+    this.#runningMax = Math.min(BESIDE_MAX, database.transactionsMax);
   }
 
   get stats(): GroupCommitStats {
@@ -67,33 +76,50 @@ export class GroupCommit {
     }
     return new Promise<T>((resolve, reject) => {
       this.#waiting.push({ operation, resolve, reject } as Pending<T> as Pending);
-      this.#start();
+      this.#schedule();
     });
   }
 
   /** Resolves when everything that waits has been answered. */
   async drain(): Promise<void> {
-    while (this.#running !== undefined) await this.#running;
+    if (this.#running === 0 && this.#waiting.length === 0) return;
+    await new Promise<void>((resolve) => this.#drained.push(resolve));
   }
 
-  #start(): void {
-    // What comes in the same turn of the event loop shares a transaction.
-    this.#running ??= new Promise<void>((resolve) => {
-      atEndOfTurn(() => void this.#work().then(resolve));
+  /**
+   * An idle database gets what comes in the same turn of the event loop. While a transaction is under way, operations are
+   * collected a moment longer, and go beside it.
+   */
+  #schedule(): void {
+    if (this.#isScheduled || this.#running >= this.#runningMax) return;
+    this.#isScheduled = true;
+    const start = () => {
+      this.#isScheduled = false;
+      this.#startNext();
+    };
+    if (this.#running === 0) atEndOfTurn(start);
+    else afterAlive(COLLECT_MS, start);
+  }
+
+  #startNext(): void {
+    if (this.#waiting.length === 0 || this.#running >= this.#runningMax) return;
+    const batch = this.#waiting.splice(0, BATCH_MAX);
+    this.#running++;
+    void this.#answer(batch).then(() => {
+      this.#running--;
+      this.#startNext();
+      if (this.#running === 0) for (const drained of this.#drained.splice(0)) drained();
     });
+    if (this.#waiting.length > 0) this.#schedule();
   }
 
-  async #work(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, BATCH_MAX);
-      try {
-        for (const report of await this.#commit(batch)) report();
-      } catch (error) {
-        this.#figures.failures++;
-        for (const { reject } of batch) reject(error);
-      }
+  async #answer(batch: readonly Pending[]): Promise<void> {
+    try {
+      for (const report of await this.#commit(batch)) report();
+    } catch (error) {
+      this.#figures.failures++;
+      for (const { reject } of batch) reject(error);
     }
-    this.#running = undefined;
   }
 
   async #commit(batch: readonly Pending[]): Promise<Report[]> {

@@ -1,0 +1,102 @@
+// What group commit brings: strict durable checks by 200 callers over the same checks with a transaction each, which run
+// on all connections of the pool.
+
+import { type Bench, toRatioFinding } from "../bench.js";
+import { effort } from "../effort.js";
+import {
+  type BenchDatabase,
+  chargeOf,
+  openPostgres,
+  openSqlite,
+  openStore,
+  runCallers,
+} from "./databases.js";
+
+const CALLERS = 200;
+const ROUNDS = effort({ full: 9, quick: 2 });
+const GROUPED = effort({ full: 20_000, quick: 2_000 });
+const SINGLE = effort({ full: 1_500, quick: 200 });
+
+interface Rates {
+  readonly grouped: readonly number[];
+  readonly single: readonly number[];
+}
+
+interface Setting {
+  readonly id: string;
+  readonly bound: { bar: number; goal: number };
+  readonly accounts: number;
+  readonly open: () => Promise<BenchDatabase>;
+  readonly subject: string;
+}
+
+function toBench({ id, bound, accounts, open, subject }: Setting): Bench<Rates> {
+  return {
+    id,
+    unit: "ratio",
+    bound: { is: "at least", ...bound },
+    parts: ["all"],
+    runPart: () => measure(open, accounts),
+    conclude: ([{ grouped, single }]) => [
+      toRatioFinding({ subject, reference: "one transaction for each check" }, grouped, single),
+    ],
+  };
+}
+
+export const ledgerGroup = toBench({
+  id: "ledger/group",
+  bound: { bar: 8, goal: 20 },
+  accounts: 1_000,
+  open: openPostgres,
+  subject: "group commit on PostgreSQL, 200 callers, 1,000 accounts",
+});
+
+export const ledgerHot = toBench({
+  id: "ledger/hot",
+  bound: { bar: 20, goal: 50 },
+  accounts: 1,
+  open: openPostgres,
+  subject: "group commit on PostgreSQL, 200 callers, one account",
+});
+
+export const ledgerSqlite = toBench({
+  id: "ledger/sqlite",
+  bound: { bar: 8, goal: 20 },
+  accounts: 1_000,
+  open: openSqlite,
+  subject: "group commit on SQLite, 200 callers, 1,000 accounts",
+});
+
+async function measure(open: () => Promise<BenchDatabase>, accounts: number): Promise<Rates> {
+  const { database, end } = await open();
+  const grouped = openStore(database);
+  // A store of its own for each caller shares no transaction with the others.
+  const single = Array.from({ length: CALLERS }, () => openStore(database));
+  const runGrouped = (operations: number) =>
+    perSecond(operations, (n) => grouped.decide(chargeOf(n, accounts)));
+  const runSingle = (operations: number) =>
+    perSecond(operations, (n) =>
+      (single[n % CALLERS] as (typeof single)[0]).decide(chargeOf(n, accounts)),
+    );
+  const rates = { grouped: [] as number[], single: [] as number[] };
+  try {
+    await runGrouped(GROUPED);
+    await runSingle(SINGLE);
+    for (let round = 0; round < ROUNDS; round++) {
+      rates.grouped.push(await runGrouped(GROUPED));
+      rates.single.push(await runSingle(SINGLE));
+    }
+    return rates;
+  } finally {
+    await end();
+  }
+}
+
+async function perSecond(
+  operations: number,
+  check: (n: number) => Promise<unknown>,
+): Promise<number> {
+  const startMs = performance.now();
+  await runCallers({ operations, callers: CALLERS }, check);
+  return (operations * 1_000) / (performance.now() - startMs);
+}
