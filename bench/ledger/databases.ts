@@ -3,19 +3,37 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Charge, quota } from "sluice";
+import { type Charge, quota, type Store } from "sluice";
 import { startPostgres } from "sluice-test-servers";
-import type { Database } from "../../packages/server/dist/database/database.js";
-import type { LedgerStore } from "../../packages/server/dist/ledger/ledger-store.js";
 
-// Parts of the service that its package does not export: by their place beside the compiled benchmarks.
-const dist = new URL("../../../packages/server/dist/", import.meta.url);
-type Migrate = typeof import("../../packages/server/dist/database/migrate.js");
-type OpenDatabase = typeof import("../../packages/server/dist/database/open-database.js");
-type Store = typeof import("../../packages/server/dist/ledger/ledger-store.js");
-const { migrate } = (await import(`${dist}database/migrate.js`)) as Migrate;
-const { openDatabase } = (await import(`${dist}database/open-database.js`)) as OpenDatabase;
-const ledger = (await import(`${dist}ledger/ledger-store.js`)) as Store;
+/** As much of a database as benchmarks use. */
+export interface Database {
+  query(sql: string, values?: readonly (string | number)[]): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+interface LedgerOptions {
+  readonly actor: string;
+  readonly clock: { now(): number };
+  readonly sweepMs: number;
+  readonly retryMsMax: number;
+}
+
+/** Parts of the service that its package does not export. */
+interface LedgerModules {
+  migrate(database: Database): Promise<unknown>;
+  openDatabase(url: string, folder: string): Database;
+  LedgerStore: new (database: Database, options: LedgerOptions) => Store;
+}
+
+async function loadLedger(): Promise<LedgerModules> {
+  const names = ["database/migrate.js", "database/open-database.js", "ledger/ledger-store.js"];
+  const dist = new URL("../../../packages/server/dist/", import.meta.url);
+  const modules = await Promise.all(names.map((name) => import(new URL(name, dist).href)));
+  return Object.assign({}, ...modules);
+}
+
+const { migrate, openDatabase, LedgerStore } = await loadLedger();
 
 /** An open database, and how to end it. */
 export interface BenchDatabase {
@@ -55,8 +73,8 @@ const clock = { now: () => Date.now() };
 const counter = { scope: "exports", part: 0, limit: quota({ limit: 1e12, period: "month" }) };
 
 /** A ledger that sweeps nothing. */
-export function openStore(database: Database): LedgerStore {
-  return new ledger.LedgerStore(database, {
+export function openStore(database: Database): Store {
+  return new LedgerStore(database, {
     actor: "bench",
     clock,
     sweepMs: 0,

@@ -1,6 +1,7 @@
 // What group commit brings: strict durable checks by 200 callers over the same checks with a transaction each, which run
 // on all connections of the pool.
 
+import type { Store } from "sluice";
 import { type Bench, toRatioFinding } from "../bench.js";
 import { effort } from "../effort.js";
 import {
@@ -73,10 +74,10 @@ async function measure(open: () => Promise<BenchDatabase>, accounts: number): Pr
   // A store of its own for each caller shares no transaction with the others.
   const single = Array.from({ length: CALLERS }, () => openStore(database));
   const runGrouped = (operations: number) =>
-    perSecond(operations, (n) => grouped.decide(chargeOf(n, accounts)));
+    perSecond(operations, async (n) => grouped.decide(chargeOf(n, accounts)));
   const runSingle = (operations: number) =>
-    perSecond(operations, (n) =>
-      (single[n % CALLERS] as (typeof single)[0]).decide(chargeOf(n, accounts)),
+    perSecond(operations, async (n) =>
+      (single[n % CALLERS] as Store).decide(chargeOf(n, accounts)),
     );
   const rates = { grouped: [] as number[], single: [] as number[] };
   try {

@@ -38,7 +38,7 @@ async function measure(): Promise<Waits> {
   const store = openStore(database);
   let rows = 0;
   const insert = () => database.query(INSERT, [++rows, "one row"]);
-  const check = (n: number) => store.decide(chargeOf(n, ACCOUNTS));
+  const check = async (n: number) => store.decide(chargeOf(n, ACCOUNTS));
   const waits = { checks: [] as number[], inserts: [] as number[] };
   try {
     await pace(check);
