@@ -38,6 +38,7 @@ import { gatewayNginx, gatewayNode, refusalBytes, reject } from "./service/gatew
 import { gatewayLatency } from "./service/gateway-latency.js";
 import { ramp } from "./service/ramp.js";
 import { rulesBytes, rulesScale } from "./service/rules-scale.js";
+import { settle } from "./service/settle.js";
 import { workersEnvoy, workersGateway, workersRefuse } from "./workers/workers.js";
 
 export const benches: readonly Bench[] = [
@@ -78,6 +79,7 @@ export const benches: readonly Bench[] = [
   rulesScale,
   rulesBytes,
   refusalBytes,
+  settle,
   ramp,
   decide,
   batch,

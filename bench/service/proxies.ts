@@ -22,6 +22,45 @@ export const ANSWER = [
   BODY,
 ].join("\r\n");
 
+/** An event of a stream, as language models send them. */
+const EVENT = `data: ${JSON.stringify({
+  id: "chatcmpl-123",
+  object: "chat.completion.chunk",
+  created: 1_694_268_190,
+  model: "gpt-4o-mini",
+  system_fingerprint: "fp_44709d6fcb",
+  choices: [{ index: 0, delta: { content: " rain" }, logprobs: null, finish_reason: null }],
+  usage: null,
+})}\n\n`;
+const STREAM_BYTES = 65_536;
+const EVENTS = [
+  ...new Array<string>(Math.floor(STREAM_BYTES / EVENT.length)).fill(EVENT),
+  EVENT.replace("null}\n", '{"prompt_tokens":19,"completion_tokens":270,"total_tokens":289}}\n'),
+  "data: [DONE]\n\n",
+];
+
+/** A stream of 64 KB, each event a chunk as it is sent when a token is there. */
+const STREAM = [
+  "HTTP/1.1 200 OK",
+  "Content-Type: text/event-stream",
+  "Transfer-Encoding: chunked",
+  "",
+  ...EVENTS.map((event) => `${event.length.toString(16)}\r\n${event}`),
+  "0\r\n\r\n",
+].join("\r\n");
+
+/** The same stream in one piece. */
+const WHOLE_STREAM = [
+  "HTTP/1.1 200 OK",
+  "Content-Type: text/event-stream",
+  `Content-Length: ${EVENTS.join("").length}`,
+  "",
+  EVENTS.join(""),
+].join("\r\n");
+
+/** Reserves tokens, and settles them by the response. */
+const SETTLE = { cost: 1_000, settle: { json: "usage.total_tokens" } };
+
 const sides = {
   /** As fast as can be, so that it is never what is measured. */
   upstream: () => listen(createNetServer({ noDelay: true }, answerImmediately)),
@@ -29,6 +68,7 @@ const sides = {
   hello: () => listen(createServer((_request, response) => response.end(BODY))),
   node: (upstream: number) => listen(proxyByNode(upstream)),
   gateway: (upstream: number) => serve(upstream, 1_000_000_000, "problem"),
+  settling: (upstream: number) => serve(upstream, 1_000_000_000, "problem", SETTLE),
   refusing: (upstream: number) => serve(upstream, 1, "problem"),
   minimal: (upstream: number) => serve(upstream, 1, "minimal"),
 } as const satisfies Record<string, (upstream: number) => Promise<number>>;
@@ -50,8 +90,13 @@ function answerImmediately(socket: import("node:net").Socket): void {
   socket.on("data", (piece: string) => {
     const heads = (begun + piece).split("\r\n\r\n");
     begun = heads.pop() ?? "";
-    for (let i = 0; i < heads.length; i++) socket.write(ANSWER, "latin1");
+    for (const head of heads) socket.write(answerOf(head), "latin1");
   });
+}
+
+function answerOf(head: string): string {
+  if (head.startsWith("GET /stream ")) return STREAM;
+  return head.startsWith("GET /whole-stream ") ? WHOLE_STREAM : ANSWER;
 }
 
 function proxyByNode(port: number): Server {
@@ -68,16 +113,22 @@ function proxyByNode(port: number): Server {
   });
 }
 
-async function serve(port: number, limit: number, body: "problem" | "minimal"): Promise<number> {
-  const { listeners } = await startService(toService(port, limit, body));
+async function serve(
+  port: number,
+  limit: number,
+  body: "problem" | "minimal",
+  more: object = {},
+): Promise<number> {
+  const { listeners } = await startService(toService(port, limit, body, more));
   const gateway = listeners.find(({ name }) => name === "gateway");
   if (gateway === undefined) throw new Error("the service has no gateway");
   return Number(new URL(gateway.url).port);
 }
 
 /** The rule never refuses, or after the first request until it is all over. */
-function toService(port: number, limit: number, body: "problem" | "minimal"): Config {
-  const rule = { id: "all", key: "ip", limit: { fixedWindow: { limit, windowMs: 86_400_000 } } };
+function toService(port: number, limit: number, body: "problem" | "minimal", more: object): Config {
+  const window = { fixedWindow: { limit, windowMs: 86_400_000 } };
+  const rule = { id: "all", key: "ip", limit: window, ...more };
   return toConfig({
     server: { drainMs: 1_000 },
     gateway: { listen: `${LOOPBACK.host}:0` },

@@ -166,7 +166,7 @@ export const identitySection = section({
   bodyBytesMax: withDefault(
     whole({ min: 1, max: 1_048_576 }),
     16_384,
-    "The largest body that is read for a rule that counts by one of its fields.",
+    "The largest body that is read for a rule that counts by one of its fields, or takes its cost from one.",
   ),
   bodyMsMax: withDefault(
     duration({ min: 1, max: 60_000 }),

@@ -47,7 +47,7 @@ export interface IdentityOptions<Raw = unknown> {
   unknownKeys?: UnknownKeys;
   /** Verifies tokens for `claim` sources: `jwtVerifier(…)` of `sluice/jwt`. */
   jwt?: TokenVerifier;
-  /** The largest body that is read for a rule that counts by one of its fields; default 16,384. */
+  /** The largest body that is read for a rule that counts by one of its fields, or takes its cost from one; default 16,384. */
   bodyBytesMax?: number;
   /** How long it may take to arrive, in milliseconds; default 5,000. */
   bodyMsMax?: number;

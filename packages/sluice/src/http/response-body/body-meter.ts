@@ -105,8 +105,8 @@ export class BodyMeter implements BodyReading {
       this.#take(json);
       json.reset();
     });
-    const search = EventSearch.of(events, this.#tree.lastNames);
-    const reader = search ?? events;
+    const { searches } = this.#tree;
+    const reader = searches === undefined ? events : new EventSearch(events, searches);
     return {
       read: (bytes, from, to) => void reader.read(bytes, from, to),
       end: () => events.end(),

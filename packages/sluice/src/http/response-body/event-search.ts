@@ -1,69 +1,76 @@
-// Skips the events of a stream that can't contain what is looked for. A native search for the last names of the paths
-// is many times faster than reading every event, and most events of a stream have none of them.
-// Benchmark: service/settle.
+// Skips the events of a stream that can't contain what is looked for. A search for the last names of the paths is many
+// times faster than reading every event, and most events of a stream have none of them. Benchmark: service/settle.
 
+import { ByteSearch } from "./byte-search.js";
 import type { EventScanner } from "./event-scanner.js";
 
 /** A name that JSON can write in one way besides escapes by number. */
-const PLAIN_NAME = /^[A-Za-z0-9_-]+$/;
+const PLAIN_NAME = /^[A-Za-z0-9_-]{1,250}$/;
 /** How an escape of an ASCII character begins. Of any other character it can't be a part of a plain name. */
 const ESCAPE = "\\u00";
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** The searches for some names, which all streams with these names share; undefined if one can't be searched for. */
+export function toSearches(names: readonly string[]): readonly ByteSearch[] | undefined {
+  if (!names.every((name) => PLAIN_NAME.test(name))) return undefined;
+  const toBytes = (text: string) => new TextEncoder().encode(text);
+  const byName = names.map((name) => new ByteSearch(toBytes(`"${name}"`), false));
+  return [...byName, new ByteSearch(toBytes(ESCAPE), true)];
+}
 
 /** Reads the events of a stream that may matter. */
 export class EventSearch {
   readonly #scanner: EventScanner;
-  readonly #needles: readonly Buffer[];
+  readonly #searches: readonly ByteSearch[];
+  /** Where each search finds something next: no byte is searched twice. */
+  readonly #hits: number[];
 
-  /** Undefined if one of the names can't be searched for, or there is no native search. */
-  static of(scanner: EventScanner, names: readonly string[]): EventSearch | undefined {
-    if (typeof Buffer === "undefined" || !names.every((name) => PLAIN_NAME.test(name))) {
-      return undefined;
-    }
-    return new EventSearch(scanner, names);
-  }
-
-  private constructor(scanner: EventScanner, names: readonly string[]) {
+  constructor(scanner: EventScanner, searches: readonly ByteSearch[]) {
     this.#scanner = scanner;
-    this.#needles = [...names.map((name) => `"${name}"`), ESCAPE].map((text) => Buffer.from(text));
+    this.#searches = searches;
+    this.#hits = searches.map(() => 0);
   }
 
   /** Reads the bytes from `from` up to `to`. */
   read(bytes: Uint8Array, from: number, to: number): void {
-    const piece = Buffer.from(bytes.buffer, bytes.byteOffset + from, to - from);
-    let at = 0;
-    // Where each needle is found next: no byte is searched twice.
-    const hits = this.#needles.map((needle) => findFrom(piece, needle, 0));
-    while (at < piece.length) {
-      if (this.#scanner.isBetweenEvents) {
-        const hit = Math.min(...hits);
-        const start = startOfEvent(piece, at, Math.min(hit, piece.length));
-        if (start > at) this.#scanner.skip();
+    const scanner = this.#scanner;
+    this.#hits.fill(-1);
+    // Up to where events have to be read, since no start of a later one is known.
+    let unskipped = from;
+    for (let at = from; at < to; ) {
+      if (at >= unskipped && scanner.isBetweenEvents) {
+        unskipped = Math.min(this.#nextHit(bytes, at, to), to);
+        const start = startOfEvent(bytes, at, unskipped);
+        if (start > at) scanner.skip();
         at = start;
       }
-      at = this.#scanner.read(piece, at, piece.length, true);
-      for (let i = 0; i < hits.length; i++) {
-        if (hits[i] < at) hits[i] = findFrom(piece, this.#needles[i], at);
-      }
+      at = scanner.read(bytes, at, to, true);
     }
+  }
+
+  #nextHit(bytes: Uint8Array, from: number, to: number): number {
+    const hits = this.#hits;
+    let next = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < hits.length; i++) {
+      if (hits[i] < from) hits[i] = this.#searches[i].find(bytes, from, to);
+      if (hits[i] < next) next = hits[i];
+    }
+    return next;
   }
 }
 
-/** Where a needle is found from a place on; Infinity if it is not. */
-function findFrom(piece: Buffer, needle: Buffer, from: number): number {
-  const found = piece.indexOf(needle, from);
-  return found < 0 ? Number.POSITIVE_INFINITY : found;
-}
-
-/** The start of the event that `before` is in, as far as it is known: `from` if no event begins after it. */
-function startOfEvent(piece: Buffer, from: number, before: number): number {
-  // A view, so that no search goes back beyond what was read.
-  const unread = piece.subarray(from, before);
-  // Two line feeds in a row, or with a carriage return between them, end an event in every stream. Streams that divide
-  // lines by carriage returns alone are read whole.
-  for (let feed = unread.length; feed > 0; ) {
-    feed = unread.lastIndexOf(0x0a, feed - 1);
-    const above = unread[feed - 1] === 0x0d ? feed - 2 : feed - 1;
-    if (above >= 0 && unread[above] === 0x0a) return from + feed + 1;
+/**
+ * The start of the event that `before` is in, as far as it is known: `from` if no event begins after it. Two line feeds
+ * in a row, or with a carriage return between them, end an event in every stream; streams that divide lines by carriage
+ * returns alone are read whole.
+ */
+function startOfEvent(bytes: Uint8Array, from: number, before: number): number {
+  for (let i = before - 1; i > from; i--) {
+    if (bytes[i] !== LF) continue;
+    const above = bytes[i - 1] === CR ? i - 2 : i - 1;
+    if (above >= from && bytes[above] === LF) return i + 1;
   }
   return from;
 }

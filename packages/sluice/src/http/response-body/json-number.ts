@@ -17,10 +17,16 @@ const EXPONENT_DIGITS = 7;
 export class JsonNumber {
   #part = MINUS;
   #text = "";
+  #isKept = false;
 
-  /** Begins with its first character. False if no number does. */
-  begin(byte: number): boolean {
-    this.#text = String.fromCharCode(byte);
+  /**
+   * Begins with its first character. False if no number does.
+   *
+   * @param isKept - Whether its value will be asked for.
+   */
+  begin(byte: number, isKept: boolean): boolean {
+    this.#isKept = isKept;
+    this.#text = isKept ? String.fromCharCode(byte) : "";
     if (byte === 0x2d) this.#part = MINUS;
     else if (byte === 0x30) this.#part = ZERO;
     else if (isDigit(byte)) this.#part = INTEGER;
@@ -30,13 +36,22 @@ export class JsonNumber {
 
   /** Reads on; returns where the number ends, or `to`. */
   read(bytes: Uint8Array, from: number, to: number): number {
-    for (let i = from; i < to; i++) {
-      const part = next(this.#part, bytes[i]);
-      if (part < 0) return i;
-      this.#part = part;
-      if (this.#text.length <= NUMBER_BYTES_MAX) this.#text += String.fromCharCode(bytes[i]);
+    let part = this.#part;
+    let i = from;
+    for (; i < to; i++) {
+      const after = next(part, bytes[i]);
+      if (after < 0) break;
+      part = after;
     }
-    return to;
+    this.#part = part;
+    if (this.#isKept) this.#keep(bytes, from, i);
+    return i;
+  }
+
+  #keep(bytes: Uint8Array, from: number, to: number): void {
+    for (let i = from; i < to && this.#text.length <= NUMBER_BYTES_MAX; i++) {
+      this.#text += String.fromCharCode(bytes[i]);
+    }
   }
 
   /** Whether it may end here. */
@@ -45,9 +60,10 @@ export class JsonNumber {
     return part === ZERO || part === INTEGER || part === FRACTION || part === EXPONENT_DIGITS;
   }
 
-  /** Undefined if it is too long. */
+  /** Undefined if it is too long, or was not kept. */
   get value(): number | undefined {
-    return this.#text.length > NUMBER_BYTES_MAX ? undefined : Number(this.#text);
+    const { length } = this.#text;
+    return length === 0 || length > NUMBER_BYTES_MAX ? undefined : Number(this.#text);
   }
 }
 

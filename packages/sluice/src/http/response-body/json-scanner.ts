@@ -2,6 +2,7 @@
 // depend on their number. Reads what `JSON.parse` reads and refuses what it refuses: of a name that an object has twice
 // the last counts, and names may be written with escapes.
 
+import { isAt } from "./byte-search.js";
 import { JsonNumber } from "./json-number.js";
 import type { PathNode, PathTree } from "./path-tree.js";
 
@@ -51,8 +52,8 @@ export class JsonScanner {
   #depth = 0;
   /** The objects that are open and on a path are the outermost so many. */
   #matched = 0;
-  /** The node of the innermost of them, and those above it. */
-  #nodes: PathNode[] = [];
+  /** The nodes of these objects, the innermost last; what is behind them is of no account. */
+  readonly #nodes: PathNode[] = [];
   /** The node of the name whose value comes next. */
   #child: PathNode | undefined = undefined;
   #literal = "";
@@ -77,7 +78,6 @@ export class JsonScanner {
     this.#state = VALUE;
     this.#depth = 0;
     this.#matched = 0;
-    this.#nodes.length = 0;
     this.#child = undefined;
     this.#isTooDeep = false;
   }
@@ -156,7 +156,7 @@ export class JsonScanner {
     else if (byte === 0x74) this.#beginLiteral("true");
     else if (byte === 0x66) this.#beginLiteral("false");
     else if (byte === 0x6e) this.#beginLiteral("null");
-    else this.#state = this.#number.begin(byte) ? NUMBER : BROKEN;
+    else this.#beginNumber(byte);
   }
 
   #beginString(isName: boolean, isKept: boolean): void {
@@ -178,6 +178,11 @@ export class JsonScanner {
     this.#left = literal.length - 1;
   }
 
+  #beginNumber(byte: number): void {
+    const isKept = this.#child !== undefined && this.#child.place >= 0;
+    this.#state = this.#number.begin(byte, isKept) ? NUMBER : BROKEN;
+  }
+
   #open(kind: number): void {
     if (this.#depth === DEPTH_MAX) {
       this.#isTooDeep = true;
@@ -189,7 +194,7 @@ export class JsonScanner {
     this.#containers[this.#depth++] = kind;
     this.#state = kind === IS_OBJECT ? FIRST_KEY : FIRST_ITEM;
     if (kind === IS_LIST || node === undefined) return;
-    this.#nodes.push(node);
+    this.#nodes[this.#matched] = node;
     this.#matched = this.#depth;
   }
 
@@ -198,10 +203,7 @@ export class JsonScanner {
       this.#state = BROKEN;
       return;
     }
-    if (this.#matched === this.#depth) {
-      this.#nodes.pop();
-      this.#matched--;
-    }
+    if (this.#matched === this.#depth) this.#matched--;
     this.#depth--;
     this.#state = AFTER;
   }
@@ -214,13 +216,16 @@ export class JsonScanner {
       if (byte === QUOTE || byte === BACKSLASH || byte < 0x20) break;
       i++;
     }
+    if (i < to && byte === QUOTE) {
+      this.#endString(bytes, from, i);
+      return i + 1;
+    }
     if (this.#isNameKept) this.#keepName(bytes, from, i);
     if (i === to) return i;
-    if (byte === QUOTE) this.#endString();
-    else if (byte === BACKSLASH) {
+    if (byte === BACKSLASH) {
       this.#state = ESCAPE;
       this.#hasEscape = true;
-      if (this.#isNameKept) this.#keepName(bytes, i, i + 1);
+      if (this.#isNameKept) this.#keepByte(byte);
     } else this.#state = BROKEN;
     return i + 1;
   }
@@ -254,30 +259,29 @@ export class JsonScanner {
     else this.#name[this.#nameLength++] = byte;
   }
 
-  #endString(): void {
+  /** A string ends with the bytes from `from` up to `to`. */
+  #endString(bytes: Uint8Array, from: number, to: number): void {
     if (!this.#isName) {
       this.#child = undefined;
       this.#state = AFTER;
       return;
     }
     this.#state = COLON;
-    this.#child = this.#isNameKept ? this.#findChild() : undefined;
+    this.#child = this.#isNameKept ? this.#findNamed(bytes, from, to) : undefined;
     // Of a name that an object has twice the last counts, with all that is below it.
     if (this.#child !== undefined) this.found.fill(undefined, this.#child.from, this.#child.to);
   }
 
-  #findChild(): PathNode | undefined {
-    const { children } = this.#nodes[this.#nodes.length - 1];
-    if (!this.#hasEscape) return children.find(({ name }) => this.#isNamed(name));
+  #findNamed(bytes: Uint8Array, from: number, to: number): PathNode | undefined {
+    const { children } = this.#nodes[this.#matched - 1];
+    // Most names arrive in one piece, and are compared where they are.
+    if (this.#nameLength === 0) return findBytes(children, bytes, from, to);
+    this.#keepName(bytes, from, to);
+    if (!this.#isNameKept) return undefined;
+    if (!this.#hasEscape) return findBytes(children, this.#name, 0, this.#nameLength);
     const written = new TextDecoder().decode(this.#name.subarray(0, this.#nameLength));
     const text: unknown = JSON.parse(`"${written}"`);
     return children.find((child) => child.text === text);
-  }
-
-  #isNamed(name: Uint8Array): boolean {
-    if (name.length !== this.#nameLength) return false;
-    for (let i = 0; i < name.length; i++) if (name[i] !== this.#name[i]) return false;
-    return true;
   }
 
   #readNumber(bytes: Uint8Array, from: number, to: number): number {
@@ -304,6 +308,19 @@ export class JsonScanner {
     this.#child = undefined;
     this.#state = AFTER;
   }
+}
+
+function findBytes(
+  nodes: readonly PathNode[],
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+): PathNode | undefined {
+  for (let i = 0; i < nodes.length; i++) {
+    const { name } = nodes[i];
+    if (name.length === to - from && isAt(name, bytes, from)) return nodes[i];
+  }
+  return undefined;
 }
 
 /** Whether the byte after a backslash stands for a character: one of `"\/bfnrt`. */

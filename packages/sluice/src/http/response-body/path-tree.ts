@@ -1,6 +1,8 @@
 // The paths that are looked for in a JSON body, as a tree of names: a scanner walks down it as objects open.
 
 import type { JsonPath, JsonSum } from "../../rules/rule.js";
+import type { ByteSearch } from "./byte-search.js";
+import { toSearches } from "./event-search.js";
 
 /** A name on the way to a number. Every path below it has a place from `from` to `to`, the end not included. */
 export interface PathNode {
@@ -23,8 +25,8 @@ export interface PathTree {
   readonly places: ReadonlyMap<string, number>;
   /** The most bytes that a name may take in a body, each character written as an escape of six bytes. */
   readonly nameBytesMax: number;
-  /** The last names of all paths, each once. */
-  readonly lastNames: readonly string[];
+  /** Finds events of a stream that may have one of the paths; undefined if only reading them does. */
+  readonly searches: readonly ByteSearch[] | undefined;
 }
 
 /** The bytes of a character as an escape: `\u0041`. */
@@ -38,7 +40,8 @@ export function toPathTree(sums: readonly JsonSum[]): PathTree {
   const names = paths.flat();
   const lengthMax = Math.max(...names.map(({ length }) => length));
   const lastNames = [...new Set(paths.map((path) => path[path.length - 1]))];
-  return { root, count: places.size, places, nameBytesMax: lengthMax * ESCAPE_BYTES, lastNames };
+  const searches = toSearches(lastNames);
+  return { root, count: places.size, places, nameBytesMax: lengthMax * ESCAPE_BYTES, searches };
 }
 
 /** @param paths - Those that go through the node, without the names above it. */
