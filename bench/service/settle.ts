@@ -9,10 +9,10 @@ import { effort } from "../effort.js";
 import { inTurn } from "../harness.js";
 import { askProxy, startProxies } from "./proxies-load.js";
 
-const ROUNDS = effort({ full: 9, quick: 1 });
+const ROUNDS = effort({ full: 5, quick: 1 });
 /** Of the gateway's processor time. */
 const ROUND_SECONDS = effort({ full: 1.5, quick: 0.5 });
-const WARM_UP_SECONDS = effort({ full: 2, quick: 0.5 });
+const WARM_UP_SECONDS = effort({ full: 1, quick: 0.5 });
 /** The two gateways. */
 const NAMES = ["settling", "gateway"] as const;
 

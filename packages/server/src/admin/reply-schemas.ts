@@ -81,6 +81,7 @@ const explainedRule = open({
     ),
   ),
   switch: required(switchState),
+  settledBy: optional(orNull(text)),
   limits: required(many(explainedLimit)),
   blockedMs: required(amount),
 });

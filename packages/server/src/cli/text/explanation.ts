@@ -73,6 +73,15 @@ function sayRule(rule: ExplainedRule, colours: Colours): string[] {
     ...(rule.blockedMs === 0 ? [] : [colours.bad(`  blocked ${formatBlocked(rule.blockedMs)}`)]),
     ...sayException(rule),
     ...rule.limits.map((limit) => formatLimit(limit, rule.from, colours)),
+    ...saySettled(rule),
+  ];
+}
+
+function saySettled({ isMatch, settledBy }: ExplainedRule): string[] {
+  // A service of an older version does not say.
+  if (!isMatch || settledBy === null || settledBy === undefined) return [];
+  return [
+    `  the cost is reserved, and settled by ${safe(settledBy, KEY_LENGTH_MAX)} of the response`,
   ];
 }
 

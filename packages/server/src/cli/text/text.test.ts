@@ -120,6 +120,7 @@ describe("explanations", () => {
             from: "tier",
             exception: null,
             switch: "on",
+            settledBy: "json usage.total_tokens",
             limits: [
               {
                 algorithm: "fixedWindow",
@@ -146,6 +147,7 @@ describe("explanations", () => {
             from: null,
             exception: null,
             switch: "on",
+            settledBy: null,
             limits: [],
             blockedMs: 0,
           },
@@ -160,6 +162,7 @@ describe("explanations", () => {
       "  yes  path /login",
       "  counted by ip: ip:203.0.113.10",
       "  fixedWindow of its tier: 0 of 5 left, costs 1, all back in 12 seconds: refuses for 12 seconds",
+      "  the cost is reserved, and settled by json usage.total_tokens of the response",
       "",
       "trial (shadow)",
       "  counted by user: user:42",

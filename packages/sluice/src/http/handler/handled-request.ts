@@ -35,8 +35,6 @@ export interface HandledRequestHost {
   isRefused(request: unknown): boolean;
 }
 
-const NO_SUMS: readonly JsonSum[] = [];
-
 /** A request that a request handler decided. */
 export class HandledRequest implements RateLimitInfo {
   /** The RateLimit headers of the response: one line for each, each ending in CRLF. */
@@ -94,25 +92,23 @@ export class HandledRequest implements RateLimitInfo {
     );
   }
 
-  /** What reads the body of the response, where a rule settles by its JSON; undefined if none does. */
-  toBodyMeter(headers: BodyHeaders): BodyMeter | undefined {
-    const sums = this.#jsonSums();
-    return sums.length === 0 ? undefined : new BodyMeter(sums, headers);
-  }
-
   /** Whether a rule settles by the JSON of the response's body. */
   get needsBody(): boolean {
-    return this.#jsonSums().length > 0;
+    return (
+      this.decision.isHeld &&
+      this.decision.charges.some(({ rule }) => rule.definition.settle?.kind === "json")
+    );
   }
 
-  #jsonSums(): readonly JsonSum[] {
-    if (!this.decision.isHeld) return NO_SUMS;
+  /** What reads the body of the response, where a rule settles by its JSON; undefined if none does. */
+  toBodyMeter(headers: BodyHeaders): BodyMeter | undefined {
+    if (!this.needsBody) return undefined;
     const sums = new Set<JsonSum>();
     for (const { rule } of this.decision.charges) {
       const { settle } = rule.definition;
       if (settle?.kind === "json") sums.add(settle.sum);
     }
-    return [...sums];
+    return new BodyMeter([...sums], headers);
   }
 
   /** How long the request has to wait before it goes on; {@link waited} does it. */

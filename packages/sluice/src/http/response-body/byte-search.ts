@@ -1,51 +1,71 @@
-// Finds a few bytes among many: Boyer, Moore and Horspool's search, which looks at one byte in as many as it searches for.
-// Here instead of the native search of `Buffer`, whose call alone takes longer than to search a short piece. In long
-// pieces the native search for a single byte, if that one is rare, finds where to look.
+// Finds a few bytes among many: the searches of a stream of events. Each looks at one place in almost as many bytes as it
+// searches for. Here instead of the native search of `Buffer`, whose call alone takes longer than to search a short piece.
 
-/** From so many bytes on a native search is worth its call. */
-const LONG_BYTES = 2_048;
+/** Finds bytes. */
+export interface ByteSearch {
+  /** Where they begin between `from` and `to`, the first time; Infinity if they don't. */
+  find(bytes: Uint8Array, from: number, to: number): number;
+}
 
-/** Searches for the same bytes again and again. */
-export class ByteSearch {
+/** Pairs of bytes share so many entries. Two that share one only make the needle move less far than it could. */
+const PAIRS = 4_096;
+
+function pairOf(first: number, second: number): number {
+  return ((first & 63) << 6) | (second & 63);
+}
+
+/** Searches for a name: Horspool's search by pairs of bytes, most of which are not in the name. */
+export class NameSearch implements ByteSearch {
   readonly #needle: Uint8Array;
-  /** By byte: how far the needle moves if it ends there. */
+  /** By pair of bytes: how far the needle moves if it ends with them; 0 if it may be there. */
   readonly #steps: Uint8Array;
 
-  readonly #isRare: boolean;
-
-  /**
-   * @param needle - 1 to 255 bytes.
-   * @param isRare - Whether its first byte is rare.
-   */
-  constructor(needle: Uint8Array, isRare: boolean) {
-    this.#isRare = isRare;
-    const { length } = needle;
+  /** @param needle - 2 to 255 bytes. */
+  constructor(needle: Uint8Array) {
+    const end = needle.length - 1;
     this.#needle = needle;
-    this.#steps = new Uint8Array(256).fill(length);
-    for (let i = 0; i < length - 1; i++) this.#steps[needle[i]] = length - 1 - i;
+    this.#steps = new Uint8Array(PAIRS).fill(end);
+    for (let i = 1; i <= end; i++) this.#steps[pairOf(needle[i - 1], needle[i])] = end - i;
   }
 
-  /** Where the needle begins between `from` and `to`, the first time; Infinity if it does not. */
   find(bytes: Uint8Array, from: number, to: number): number {
-    if (this.#isRare && to - from >= LONG_BYTES) return this.#findByFirst(bytes, from, to);
-    const needle = this.#needle;
     const steps = this.#steps;
-    const end = needle.length - 1;
-    const last = needle[end];
-    for (let i = from + end; i < to; i += steps[bytes[i]]) {
-      if (bytes[i] === last && isAt(needle, bytes, i - end)) return i - end;
+    const end = this.#needle.length - 1;
+    for (let i = from + end; i < to; ) {
+      const step = steps[pairOf(bytes[i - 1], bytes[i])];
+      if (step > 0) i += step;
+      else if (isAt(this.#needle, bytes, i - end)) return i - end;
+      else i++;
     }
     return Number.POSITIVE_INFINITY;
   }
+}
 
-  #findByFirst(bytes: Uint8Array, from: number, to: number): number {
-    const needle = this.#needle;
-    let i = bytes.indexOf(needle[0], from);
-    while (i >= 0 && i + needle.length <= to && !isAt(needle, bytes, i)) {
-      i = bytes.indexOf(needle[0], i + 1);
+const BACKSLASH = 0x5c;
+/** How an escape of an ASCII character begins: `\u00`. */
+const ESCAPE = new Uint8Array([BACKSLASH, 0x75, 0x30, 0x30]);
+/** By byte: how far the escape moves if it ends there. */
+const STEPS = new Uint8Array(256).fill(4);
+for (let i = 0; i < 3; i++) STEPS[ESCAPE[i]] = 3 - i;
+/** From so many bytes on a native search is worth its call: backslashes are rare. */
+const LONG_BYTES = 2_048;
+
+/** Searches for an escape of an ASCII character. */
+export const escapeSearch: ByteSearch = {
+  find: (bytes, from, to) => {
+    if (to - from >= LONG_BYTES) return findEscapeNatively(bytes, from, to);
+    for (let i = from + 3; i < to; i += STEPS[bytes[i]]) {
+      if (bytes[i] === ESCAPE[3] && isAt(ESCAPE, bytes, i - 3)) return i - 3;
     }
-    return i >= 0 && i + needle.length <= to ? i : Number.POSITIVE_INFINITY;
-  }
+    return Number.POSITIVE_INFINITY;
+  },
+};
+
+function findEscapeNatively(bytes: Uint8Array, from: number, to: number): number {
+  const last = to - ESCAPE.length;
+  let i = bytes.indexOf(BACKSLASH, from);
+  while (i >= 0 && i <= last && !isAt(ESCAPE, bytes, i)) i = bytes.indexOf(BACKSLASH, i + 1);
+  return i >= 0 && i <= last ? i : Number.POSITIVE_INFINITY;
 }
 
 /** Whether a needle is at a place. */

@@ -39,8 +39,10 @@ export class JsonScanner {
   readonly #tree: PathTree;
   /** The numbers of the document so far, by the places of their paths. */
   readonly found: (number | undefined)[];
-  readonly #containers = new Uint8Array(DEPTH_MAX);
-  readonly #name: Uint8Array;
+  /** Which objects and lists are open, the innermost last; what is behind them is of no account. */
+  readonly #containers: number[] = [];
+  /** Made for the first name that does not arrive in one piece. */
+  #name: Uint8Array | undefined = undefined;
   readonly #number = new JsonNumber();
   #nameLength = 0;
   #hasEscape = false;
@@ -64,7 +66,6 @@ export class JsonScanner {
   constructor(tree: PathTree) {
     this.#tree = tree;
     this.found = new Array(tree.count).fill(undefined);
-    this.#name = new Uint8Array(tree.nameBytesMax);
   }
 
   /** Whether the document was nested too deeply. */
@@ -100,9 +101,11 @@ export class JsonScanner {
           i = this.#readNumber(bytes, i, to);
           break;
         case ESCAPE:
+          if (this.#isNameKept) this.#keepName(bytes, i, i + 1);
           this.#readEscape(bytes[i++]);
           break;
         case UNICODE:
+          if (this.#isNameKept) this.#keepName(bytes, i, i + 1);
           this.#readDigit(bytes[i++]);
           break;
         case LITERAL:
@@ -225,22 +228,20 @@ export class JsonScanner {
     if (byte === BACKSLASH) {
       this.#state = ESCAPE;
       this.#hasEscape = true;
-      if (this.#isNameKept) this.#keepByte(byte);
+      if (this.#isNameKept) this.#keepName(bytes, i, i + 1);
     } else this.#state = BROKEN;
     return i + 1;
   }
 
   /** A name that is longer than any of the paths is not on one. */
   #keepName(bytes: Uint8Array, from: number, to: number): void {
-    if (this.#nameLength + to - from > this.#name.length) {
-      this.#isNameKept = false;
-      return;
-    }
-    for (let i = from; i < to; i++) this.#name[this.#nameLength++] = bytes[i];
+    this.#name ??= new Uint8Array(this.#tree.nameBytesMax);
+    const name = this.#name;
+    if (this.#nameLength + to - from > name.length) this.#isNameKept = false;
+    else for (let i = from; i < to; i++) name[this.#nameLength++] = bytes[i];
   }
 
   #readEscape(byte: number): void {
-    if (this.#isNameKept) this.#keepByte(byte);
     if (byte === 0x75) {
       this.#state = UNICODE;
       this.#left = 4;
@@ -248,15 +249,9 @@ export class JsonScanner {
   }
 
   #readDigit(byte: number): void {
-    if (this.#isNameKept) this.#keepByte(byte);
     this.#left--;
     if (!isHexDigit(byte)) this.#state = BROKEN;
     else if (this.#left === 0) this.#state = STRING;
-  }
-
-  #keepByte(byte: number): void {
-    if (this.#nameLength === this.#name.length) this.#isNameKept = false;
-    else this.#name[this.#nameLength++] = byte;
   }
 
   /** A string ends with the bytes from `from` up to `to`. */
@@ -277,7 +272,7 @@ export class JsonScanner {
     // Most names arrive in one piece, and are compared where they are.
     if (this.#nameLength === 0) return findBytes(children, bytes, from, to);
     this.#keepName(bytes, from, to);
-    if (!this.#isNameKept) return undefined;
+    if (!this.#isNameKept || this.#name === undefined) return undefined;
     if (!this.#hasEscape) return findBytes(children, this.#name, 0, this.#nameLength);
     const written = new TextDecoder().decode(this.#name.subarray(0, this.#nameLength));
     const text: unknown = JSON.parse(`"${written}"`);

@@ -23,6 +23,14 @@ export interface SettledCost {
   readonly reason: EstimateReason | undefined;
 }
 
+/** What a rule settles by, as it is written: `bytes`, `header x-cost`, `json a.b | c, d`. */
+export function describeSettle(settle: SettleBy): string {
+  if (settle.kind === "header") return `header ${settle.name}`;
+  if (settle.kind !== "json") return settle.kind;
+  const terms = settle.sum.map((term) => term.map((path) => path.join(".")).join(" | "));
+  return `json ${terms.join(", ")}`;
+}
+
 /** How many units of a charge stay, now that the request has ended. */
 export function toKept(charge: RuleCharge, end: RequestEnd): number {
   const { when, settle } = charge.rule.definition;

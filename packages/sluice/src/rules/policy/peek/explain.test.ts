@@ -56,6 +56,7 @@ describe("explain", () => {
       from: "rule",
       exception: null,
       switch: "on",
+      settledBy: null,
       limits: [
         {
           algorithm: "fixedWindow",
@@ -216,6 +217,15 @@ describe("the cost that explain shows", () => {
     const policy = policyOf({ id: "a", limit, onExceed: "delay", delayMsMax: 5_000, cost });
     const { rules } = explain(policy, { headers: { "x-cost": "20" } });
     expect(rules[0].limits[0]).toMatchObject({ cost: 20, wouldPass: false });
+  });
+
+  it("is what the body reserves, beside what says the real one", () => {
+    const cost = { json: "options.max_tokens", max: 50, otherwise: 9 };
+    const settle = { json: ["a.b | c", "d"] };
+    const policy = policyOf({ id: "a", limit: perMinute(100), cost, settle });
+    const asked = explain(policy, { body: { options: { max_tokens: 20 } } });
+    expect(asked.rules[0]).toMatchObject({ settledBy: "json a.b | c, d", limits: [{ cost: 20 }] });
+    expect(explain(policy, {}).rules[0].limits[0].cost).toBe(9);
   });
 });
 

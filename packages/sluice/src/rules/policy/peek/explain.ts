@@ -9,6 +9,7 @@ import type { NormalizedRequest } from "../../match/normalized-request.js";
 import { EMPTY_MATCH, type ExceptionSubject, type Match } from "../../rule.js";
 import type { CompiledRule } from "../compile/compile.js";
 import type { RuleLimit } from "../compile/rule-limits.js";
+import { describeSettle } from "../held-charges/settled-cost.js";
 import type { CallerBlock } from "../operator/operator-refusals.js";
 import type { SwitchState } from "../operator/switches.js";
 import type { DecidedRuleCharge } from "../policy-request/decided-charge.js";
@@ -94,6 +95,8 @@ export interface ExplainedRule {
   readonly exception: ExplainedException | null;
   /** What an operator switched it to. `deny`: the request is refused if it matches. */
   readonly switch: SwitchState;
+  /** What says the real cost once there is a response: `bytes`, `json usage.total_tokens`; null if nothing does. */
+  readonly settledBy: string | null;
   readonly limits: readonly ExplainedLimit[];
   /** How long an operator's block of the key still lasts: 0 if there is none, null if until it is unblocked. */
   readonly blockedMs: number | null;
@@ -195,7 +198,7 @@ function toExplained(
   const { normalized } = request;
   const counted = isMatch ? (keyFor(rule, normalized) ?? null) : null;
   const own = charges.filter((charge) => charge.rule === rule);
-  const { id, place, match, onExceed, key } = rule.definition;
+  const { id, place, match, onExceed, key, settle } = rule.definition;
   return {
     rule: id,
     place: place ?? null,
@@ -208,6 +211,7 @@ function toExplained(
     from: own[0]?.ruleLimit.from ?? null,
     exception: toException(rule, counted, request),
     switch: rule.switchedTo,
+    settledBy: settle === undefined ? null : describeSettle(settle),
     limits: own.map(toExplainedLimit),
     blockedMs: orNull(Math.max(0, ...own.map(({ verdict }) => verdict.blockedMs ?? 0))),
   };
