@@ -107,6 +107,23 @@ describe.each(all)("webhook deliveries at the admin port, in $name", (databases)
     expect(unknown).toMatchObject({ status: 404, body: { code: "SLUICE_NOT_FOUND" } });
   });
 
+  it("are sent again once for an Idempotency-Key", async () => {
+    const id = await failOne();
+    const path = `POST /v1/webhook-deliveries/${id}/retry`;
+    const ask = () => admin.ask(path, { body: {}, headers: { "idempotency-key": "k-1" } });
+    const first = await ask();
+    const nowMs = admin.clock.now();
+    const claim = { nowMs, endsAtMs: nowMs + 1_000, max: 10 };
+    const claimed = await admin.plane.deliveries.claim("billing", claim);
+    const again = claimed.find((each) => each.id === id);
+    if (again === undefined) throw new Error("it is not sent again");
+    await admin.plane.deliveries.recordDelivered(again, { attempt: 2, status: 200 }, nowMs);
+    expect(await ask()).toMatchObject({ status: 200, body: first.body });
+    expect(await admin.plane.deliveries.get(id)).toMatchObject({ state: "delivered" });
+    const { items } = (await admin.ask("GET /v1/audit?kind=webhook-delivery")).body;
+    expect(items).toHaveLength(1);
+  });
+
   it("are listed and retried by the command", async () => {
     const id = await failOne();
     const listed = await command("webhooks list --state failed", "viewer");

@@ -2,10 +2,13 @@
 
 import { anyString, choice, object, optional } from "sluice/shapes";
 import { ServerError, show } from "../../../base/errors.js";
-import { DELIVERY_STATES, type Delivery } from "../../../ledger/webhooks/deliveries.js";
+import {
+  DELIVERY_STATES,
+  type Deliveries,
+  type Delivery,
+} from "../../../ledger/webhooks/deliveries.js";
 import { json } from "../../admin-reply.js";
-import { randomSecret } from "../../auth/random.js";
-import { toChange } from "../../change-request.js";
+import { toChange, toKeyedRequest } from "../../change-request.js";
 import { controlAnswers } from "../../control-replies.js";
 import { paging, toPage } from "../../paging.js";
 import { controlRoute, type Route } from "../../route.js";
@@ -37,22 +40,30 @@ export const webhookRoutes: readonly Route[] = [
     summary: "Sends an event to a webhook again, now, whatever became of it before.",
     input: object({ reason: optional(anyString(1_000, 0), "Why, for the audit log.") }),
     reply: controlAnswers.webhookDelivery,
-    handle: async (plane, request, { core: { clock } }) => {
+    handle: async (plane, request, { core: { clock }, actsOnce }) => {
       const { id = "" } = request.params;
-      // It acts however often it is sent, so each time has an entry of its own.
-      const change = { ...toChange(request), id: randomSecret() };
-      const before = await plane.deliveries.get(id);
+      const change = toChange(request);
+      const keyed = toKeyedRequest(request);
       const nowMs = clock.wall?.() ?? clock.now();
-      const delivery = before && (await plane.deliveries.retry(id, nowMs));
-      if (delivery === undefined)
-        throw new ServerError("SLUICE_NOT_FOUND", `there is no webhook delivery ${show(id)}`);
-      const { webhook, eventId } = delivery;
-      const details = { webhook, eventId, state: before?.state };
+      const act = () => retry(plane.deliveries, id, nowMs);
+      const done = await (keyed === undefined ? act() : actsOnce.do(keyed, plane.keyedActs, act));
+      if (keyed !== undefined) await plane.keyedActs.finish(keyed, done);
+      const { before, delivery } = done;
+      const details = { webhook: delivery.webhook, eventId: delivery.eventId, state: before };
       await plane.record(change, { action: "retry", kind: "webhook-delivery", id, details });
-      return json(toView(delivery));
+      return json(delivery);
     },
   }),
 ];
+
+/** What is done: the delivery as it is now, and the state that it was in before. */
+async function retry(deliveries: Deliveries, id: string, nowMs: number) {
+  const before = await deliveries.get(id);
+  const delivery = before && (await deliveries.retry(id, nowMs));
+  if (delivery === undefined)
+    throw new ServerError("SLUICE_NOT_FOUND", `there is no webhook delivery ${show(id)}`);
+  return { before: before?.state, delivery: toView(delivery) };
+}
 
 /** JSON has null where a value is absent. */
 function toView(delivery: Delivery) {

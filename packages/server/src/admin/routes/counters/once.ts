@@ -1,4 +1,4 @@
-// Acts on counters that came with an Idempotency-Key are done once: a request that is sent again gets the answer of the
+// Acts that came with an Idempotency-Key, such as those on counters, are done once: a request that is sent again gets the answer of the
 // first. This process remembers the latest; on control nodes the database remembers those of all of them.
 
 import { BoundedMap } from "sluice";
@@ -8,7 +8,6 @@ import {
   type KeyedActs,
   type KeyedRequest,
 } from "../../../control/changes/keyed-acts.js";
-import type { Acted } from "./counter-verbs.js";
 
 /** The most acts that are remembered; beyond it the oldest is forgotten. */
 const ACTS_MAX = 10_000;
@@ -16,7 +15,7 @@ const ACTS_MAX = 10_000;
 interface RememberedAct {
   readonly request: string;
   readonly untilMs: number;
-  readonly acted: Promise<Acted>;
+  readonly acted: Promise<unknown>;
 }
 
 /** Does acts once. */
@@ -36,15 +35,16 @@ export class ActsOnce {
    * @throws ServerError `SLUICE_KEY_REUSED` if the key came with another request, `SLUICE_IN_FLIGHT` if another node
    *   has begun the act and has not said what came of it, or what `act` throws.
    */
-  do(
+  do<T extends object>(
     keyed: KeyedRequest,
     shared: KeyedActs | undefined,
-    act: () => Promise<Acted>,
-  ): Promise<Acted> {
+    act: () => Promise<T>,
+  ): Promise<T> {
     const { owner, request } = keyed;
     const known = this.#acts.get(owner);
     if (known !== undefined && known.untilMs > this.#nowMs()) {
-      return known.request === request ? known.acted : Promise.reject(reused());
+      // The same request is of the same route.
+      return known.request === request ? (known.acted as Promise<T>) : Promise.reject(reused());
     }
     const acted = shared === undefined ? act() : actIfClaimed(keyed, shared, act);
     const remembered = { request, untilMs: this.#nowMs() + ACT_KEPT_MS, acted };
@@ -56,16 +56,16 @@ export class ActsOnce {
   }
 }
 
-async function actIfClaimed(
+async function actIfClaimed<T extends object>(
   keyed: KeyedRequest,
   shared: KeyedActs,
-  act: () => Promise<Acted>,
-): Promise<Acted> {
+  act: () => Promise<T>,
+): Promise<T> {
   const claimed = await shared.claim(keyed);
   if (claimed !== undefined) {
     if (claimed.request !== keyed.request) throw reused();
     if (claimed.answer === undefined) throw inFlight();
-    return claimed.answer as Acted;
+    return claimed.answer as T;
   }
   try {
     return await act();
@@ -81,7 +81,6 @@ function reused(): ServerError {
 }
 
 function inFlight(): ServerError {
-  const how =
-    "send it again later; if its node has stopped, GET /v1/audit?kind=counter has what was done";
+  const how = "send it again later; if its node has stopped, GET /v1/audit has what was done";
   return new ServerError("SLUICE_IN_FLIGHT", how);
 }
