@@ -44,8 +44,9 @@ interface Lane {
   readonly webhook: WebhookConfig;
   readonly target: PostTarget;
   inFlight: number;
-  /** Whether the last claim took as many as it asked for. */
+  /** Whether more may be due than was claimed. */
   hasMore: boolean;
+  isFilling: boolean;
 }
 
 /** Sends deliveries until it is closed. */
@@ -66,6 +67,7 @@ export class Deliverer {
       target: toTarget(webhook),
       inFlight: 0,
       hasMore: false,
+      isFilling: false,
     }));
   }
 
@@ -92,20 +94,20 @@ export class Deliverer {
     await this.idle();
   }
 
+  /** Claims until nothing is due or the lane is full; once at a time, so that a lane does not compete with itself. */
   async #fill(lane: Lane): Promise<void> {
-    const { webhook } = lane;
-    const max = IN_FLIGHT_MAX - lane.inFlight;
-    if (!webhook.isEnabled || max <= 0 || this.#isClosed) return;
-    // Taken before the database is asked, so that two calls don't fill the same places.
-    lane.inFlight += max;
-    let claimed: readonly ClaimedDelivery[] = [];
+    if (!lane.webhook.isEnabled || lane.isFilling) return;
+    lane.isFilling = true;
     try {
-      claimed = await this.#claim(webhook, max);
+      while (lane.inFlight < IN_FLIGHT_MAX && !this.#isClosed) {
+        const claimed = await this.#claim(lane.webhook, IN_FLIGHT_MAX - lane.inFlight);
+        lane.hasMore = claimed.length > 0;
+        if (!lane.hasMore) return;
+        for (const delivery of claimed) this.#start(lane, delivery);
+      }
     } finally {
-      lane.inFlight -= max - claimed.length;
+      lane.isFilling = false;
     }
-    lane.hasMore = claimed.length === max;
-    for (const delivery of claimed) this.#start(lane, delivery);
   }
 
   #claim({ name, timeoutMs }: WebhookConfig, max: number): Promise<ClaimedDelivery[]> {
@@ -115,6 +117,7 @@ export class Deliverer {
   }
 
   #start(lane: Lane, delivery: ClaimedDelivery): void {
+    lane.inFlight++;
     const sending = this.#deliver(lane, delivery)
       // The claim ends by itself, and it is sent again.
       .catch((error) => this.#options.telemetry.problem(NOT_RECORDED, error))

@@ -1,5 +1,9 @@
+import { readFileSync } from "node:fs";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { ManualClock } from "sluice/testing";
 import { verifyWebhook } from "sluice/webhooks";
+import { makeCertificate, makeFolder } from "sluice-test-servers";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { testDatabases } from "../../../test/control/databases.js";
 import { addQuotaEvent } from "../../../test/webhooks/quota-events.js";
@@ -9,6 +13,7 @@ import {
   type WebhookReceiver,
 } from "../../../test/webhooks/webhook-receiver.js";
 import type { WebhookConfig } from "../../config/config.js";
+import { parseConfig } from "../../config/load.js";
 import type { Database, SqlValue } from "../../database/database.js";
 import { migrate } from "../../database/migrate.js";
 import { silentTelemetry } from "../../telemetry/silent-telemetry.js";
@@ -16,6 +21,8 @@ import { statements } from "../sql/statements.js";
 import { TRIES_MAX } from "./backoff.js";
 import { IN_FLIGHT_MAX } from "./deliverer.js";
 import { Deliveries } from "./deliveries.js";
+import { postWebhook } from "./post-webhook.js";
+import { toWebhookBody } from "./webhook-body.js";
 import { Webhooks } from "./webhooks.js";
 
 const all = testDatabases();
@@ -359,7 +366,7 @@ describe.each(all)("webhooks over $name", (databases) => {
       webhook(fast.url, { name: "fast" }),
     ]);
     await webhooks.round();
-    await expect.poll(() => fast.requests.length).toBe(20);
+    await expect.poll(() => fast.requests.length, { timeout: 10_000 }).toBe(20);
     expect(slow.requests).toHaveLength(IN_FLIGHT_MAX);
     const releasing = setInterval(() => {
       for (const release of held.splice(0)) release();
@@ -446,12 +453,59 @@ describe.each(all)("webhooks over $name", (databases) => {
     const receiver = await receive(() => {});
     const webhooks = open(database, [webhook(receiver.url, { timeoutMs: 60_000 })]);
     await webhooks.round();
-    await expect.poll(() => receiver.requests.length).toBe(1);
+    await expect.poll(() => receiver.requests.length, { timeout: 10_000 }).toBe(1);
     await webhooks.close();
     expect(await only(webhooks)).toMatchObject({
       state: "pending",
       lastError: expect.stringContaining("the node was stopped"),
     });
+  });
+});
+
+describe("a webhook over TLS", () => {
+  const message = { headers: {}, body: "{}", signal: new AbortController().signal };
+
+  it("is sent only to a receiver whose certificate is trusted", async () => {
+    const { certFile, keyFile } = makeCertificate(makeFolder("webhook-tls"), "receiver");
+    const ca = readFileSync(certFile, "utf8");
+    const server = createServer({ cert: ca, key: readFileSync(keyFile) }, (_, response) => {
+      response.writeHead(204).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    cleanups.push(() => new Promise((resolve) => server.close(resolve)));
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const trusted = await postWebhook({ url, timeoutMs: 5_000, ca }, message);
+    expect(trusted).toMatchObject({ isDelivered: true, status: 204 });
+    const unknown = await postWebhook({ url, timeoutMs: 5_000, ca: undefined }, message);
+    expect(unknown).toMatchObject({
+      isDelivered: false,
+      error: expect.stringContaining("SELF_SIGNED"),
+    });
+  });
+});
+
+describe("the guide of webhooks", () => {
+  const guide = readFileSync(
+    new URL("../../../../../docs/guides/webhooks.md", import.meta.url),
+    "utf8",
+  );
+
+  it("shows a configuration that loads, and an event as the ledger writes it", () => {
+    const [, yaml = ""] = /^```yaml\n([\s\S]*?)^```/m.exec(guide) ?? [];
+    const env = { DATABASE_URL: "file:sluice.db", WEBHOOK_SECRET: SECRET };
+    const { ledger } = parseConfig(yaml, { file: "/sluice.yaml", env });
+    expect(ledger?.webhooks).toMatchObject([{ name: "billing", secrets: [SECRET] }]);
+    const [, shown = ""] = /^```json\n([\s\S]*?)^```/m.exec(guide) ?? [];
+    const { id, type, atMs, data } = JSON.parse(shown);
+    expect(JSON.parse(toWebhookBody(id, JSON.stringify({ type, atMs, ...data })))).toEqual(
+      JSON.parse(shown),
+    );
+  });
+
+  it("says how often and how long deliveries are tried", () => {
+    expect(guide).toContain(`tried up to ${TRIES_MAX} times`);
+    expect(IN_FLIGHT_MAX).toBe(5);
+    expect(guide).toContain("At most five requests are in flight");
   });
 });
 
