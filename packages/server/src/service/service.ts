@@ -23,7 +23,6 @@ import {
   RulesInForce,
   readWritten,
 } from "../core/rules-in-force.js";
-import { Webhooks } from "../ledger/webhooks/webhooks.js";
 import { createTelemetry } from "../telemetry/create-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { ConfigInForce, type ConfigLoader } from "./config-in-force.js";
@@ -35,6 +34,7 @@ import {
   openListeners,
 } from "./listeners.js";
 import { adminOpenerOf, sharedOpenersOf, singleOpenersOf } from "./open-listeners.js";
+import { type OpenWebhooks, openWebhooks } from "./open-webhooks.js";
 import type { OtherProcesses, OthersMaker } from "./other-processes.js";
 import { oneAtATime, reloadAll } from "./reload.js";
 
@@ -112,21 +112,11 @@ export async function openWithControl(
   try {
     const keyResolver = openKeyResolver(config.apiKeys, control, telemetry);
     const parts = { rules: parseWritten(publishedRules(control.state)), keyResolver };
-    openWebhooks(config, control, telemetry);
     return await open(parts, control);
   } catch (error) {
     await control.close();
     throw error;
   }
-}
-
-/** Sends events of quotas to the webhooks that are configured, until the control plane is closed. */
-function openWebhooks({ ledger }: Config, control: ControlNode, telemetry: Telemetry): void {
-  const { database } = control;
-  if (database === undefined || ledger === undefined || ledger.webhooks.length === 0) return;
-  const webhooks = new Webhooks({ database, telemetry, webhooks: ledger.webhooks });
-  webhooks.start();
-  control.onClosing(() => webhooks.close());
 }
 
 /**
@@ -172,6 +162,7 @@ class RunningService implements Service {
   });
   #stopWatching: CancelTimer = () => {};
   readonly #stopSpreading: () => void;
+  readonly #webhooks: OpenWebhooks | undefined;
   /** Cuts the delay before a drain short. */
   readonly #ending = new AbortController();
   #draining: Promise<void> | undefined;
@@ -193,6 +184,7 @@ class RunningService implements Service {
       logLevel: this.#config.latest.telemetry.logLevel,
     }));
     this.#stopSpreading = this.#spreadControl();
+    this.#webhooks = openWebhooks(config, this.control?.database, telemetry);
   }
 
   get listeners(): readonly Listener[] {
@@ -318,6 +310,7 @@ class RunningService implements Service {
     this.#stopSpreading();
     await this.#others?.close();
     await closeListeners(this.#listeners);
+    await this.#webhooks?.close();
     await this.control?.close();
     await this.core.close();
   }

@@ -50,7 +50,7 @@ const added: readonly Case[] = [
   [
     "webhooks without a database",
     "ledger: { webhooks: { billing: { url: https://billing.example.com/, secret: a-secret-of-16-letters } } }",
-    "sluice.yaml:7: ledger.webhooks need the database of the ledger: set control.database, or configure them on a node that has it",
+    "sluice.yaml:7: ledger.webhooks need the database of the ledger: set control.database or ledger.database",
   ],
   [
     "a webhook in clear",

@@ -21,10 +21,10 @@ export function checkLedger({ ledger, control }: FileValues, problems: Problems)
     );
   }
   const webhooks = Object.entries(ledger?.webhooks ?? {});
-  if (webhooks.length > 0 && control?.database === undefined) {
+  if (webhooks.length > 0 && (control?.database ?? ledger?.database) === undefined) {
     problems.add(
       ["ledger", "webhooks"],
-      "need the database of the ledger: set control.database, or configure them on a node that has it",
+      "need the database of the ledger: set control.database or ledger.database",
     );
   }
   if (webhooks.length > WEBHOOKS_MAX) {

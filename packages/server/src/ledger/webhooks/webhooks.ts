@@ -14,6 +14,8 @@ export interface WebhooksOptions {
   readonly database: Database;
   readonly webhooks: readonly WebhookConfig[];
   readonly telemetry: Telemetry;
+  /** Prepares the database before the first round; called again if it rejects. Default: it is prepared. */
+  readonly prepare?: () => Promise<unknown>;
   /** Unix milliseconds. Default: the wall clock. */
   readonly nowMs?: () => number;
   /** Numbers from 0 to below 1, for jitter. Default: random ones. */
@@ -38,6 +40,7 @@ export class Webhooks {
   #stop: () => void = () => {};
   #running: Promise<void> | undefined;
   #rounds = 0;
+  #isPrepared = false;
 
   /** @throws What the system says of a `caFile`. */
   constructor(options: WebhooksOptions) {
@@ -83,11 +86,17 @@ export class Webhooks {
 
   async #round(): Promise<void> {
     try {
+      await this.#prepare();
       await this.#deliverer.round();
       if (this.#rounds++ % CHECK_ROUNDS === 0) await this.#check();
     } catch (error) {
       this.#options.telemetry.problem("webhooks can't be read from the database", error);
     }
+  }
+
+  async #prepare(): Promise<void> {
+    if (!this.#isPrepared) await this.#options.prepare?.();
+    this.#isPrepared = true;
   }
 
   /** Looks at what is pending, and gives up what no node sends. */
