@@ -19,14 +19,15 @@ export async function withRuleHint<T>(
   try {
     return await call();
   } catch (error) {
-    if (!(error instanceof NotFoundError)) throw error;
-    const hint = await hintFor(client, rule);
+    // The service names a rule that is near itself.
+    if (!(error instanceof NotFoundError) || error.message.includes("did you mean")) throw error;
+    const hint = await ruleHint(client, rule);
     throw hint === undefined ? error : new NotFoundError(`${error.message}; ${hint}`);
   }
 }
 
-/** Undefined if the service can't list its rules, or if it has this rule and something else is missing. */
-async function hintFor(client: AdminClient, rule: string): Promise<string | undefined> {
+/** A hint about an unknown rule. Undefined if the service can't list its rules, or if it has this rule and something else is missing. */
+export async function ruleHint(client: AdminClient, rule: string): Promise<string | undefined> {
   const answer = await client.get("rules", "/v1/rules").catch(() => undefined);
   const ids = answer?.rules.map(({ id }) => id);
   if (ids === undefined || ids.includes(rule)) return undefined;

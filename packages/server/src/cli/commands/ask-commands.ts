@@ -8,7 +8,7 @@ import { EXIT } from "../exit.js";
 import { addFactsOptions, type FactsFlags, toFacts, toUnits } from "../facts-options.js";
 import type { Finish } from "../program.js";
 import { type Terminal, writeLine } from "../terminal/terminal.js";
-import { type Colours, coloursFor } from "../text/colours.js";
+import { type Colours, coloursFor, safe } from "../text/colours.js";
 import { type DecisionReply, formatDecision } from "../text/decision-text.js";
 import { formatExplanation } from "../text/explanation.js";
 
@@ -67,7 +67,29 @@ async function askService(
     ? [JSON.stringify(answer)]
     : sayAnswer(verb, answer, coloursFor(terminal));
   for (const line of lines) writeLine(terminal, line);
+  if (answer.reason === "identity" && !flags.json) {
+    const { rules } = await client.post("explain", "/v1/explain", { facts });
+    const keyType = rules.find(({ rule }) => rule === answer.rule)?.keyType;
+    if (keyType !== undefined) terminal.writeError(`${sayMissing(answer.rule, keyType)}\n`);
+  }
   finish(answer.allowed ? EXIT.ok : EXIT.no);
+}
+
+const OPTIONS: Readonly<Record<string, string>> = {
+  ip: "--ip",
+  subnet: "--ip",
+  user: "--user",
+  tenant: "--tenant",
+  apiKey: "--api-key-hash",
+  header: "--header",
+  attribute: "--attribute",
+};
+
+/** `login counts by ip: add --ip`. */
+function sayMissing(rule: string | null | undefined, keyType: string): string {
+  const options = keyType.split("|").flatMap((part) => OPTIONS[part.split(":", 1)[0]] ?? []);
+  const how = options.length === 0 ? "describe it with --facts" : `add ${options.join(" and ")}`;
+  return `${safe(rule ?? "the rule")} counts by ${safe(keyType)}: ${how}`;
 }
 
 function sayAnswer(verb: Verb, answer: unknown, colours: Colours): string[] {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import { describe, expect, it } from "vitest";
@@ -105,6 +105,39 @@ describe("sluice serve --check", () => {
     expect(lines[0]).toMatch(/^\/.*bad-1\.yaml:3: .*fortnight/);
     expect(lines[1]).toMatch(/^\/.*bad-2\.yaml:3: .*fortnight/);
     expect(lines[2]).toMatch(/can't be used: 2 problems$/);
+  });
+
+  it("says what a control node would do, and makes no database", async () => {
+    const readme = readFileSync(join(import.meta.dirname, "../../../../../README.md"), "utf8");
+    const blocks = [...readme.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text]) => text);
+    const [gateway] = blocks.filter((text) => /^gateway: /m.test(text));
+    const [control] = blocks.filter((text) => /^control: /m.test(text));
+    const file = write("control.yaml", gateway + control);
+    const database = join(folder, "sluice.db");
+    const { code, out, err } = await sluice(["serve", "--check", "-c", file]);
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain(`control node with ${database}, which is made at the first start)`);
+    expect(existsSync(database)).toBe(false);
+  });
+
+  it.each([
+    [
+      'database: "postgres://sluice:secret@127.0.0.1:1/sluice"',
+      "control node with PostgreSQL",
+      /^warning: control\.database: .*ECONNREFUSED.*; the node can't start until it does/,
+    ],
+    [
+      'follow: "http://127.0.0.1:1", token: "slt_a-token-of-a-node"',
+      "follower of http://127.0.0.1:1",
+      /^warning: control\.follow: http:\/\/127\.0\.0\.1:1 does not answer: .*ECONNREFUSED/,
+    ],
+    ['database: "file:/missing/sluice.db"', "control node with", /\/missing/],
+  ])("warns of a control plane that does not answer: %s", async (control, role, warning) => {
+    const file = write("away.yaml", `${GATEWAY.replace(/rules: .*/, "")}control: { ${control} }\n`);
+    const { code, out, err } = await sluice(["serve", "--check", "-c", file]);
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining(role) });
+    expect(err).toMatch(warning);
+    expect(err + out).not.toContain("secret");
   });
 
   it("says in a line that there is no such file, and exits with 1", async () => {

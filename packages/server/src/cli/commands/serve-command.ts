@@ -3,6 +3,7 @@
 
 import type { Command } from "commander";
 import { memoryStore } from "sluice";
+import type { KeyResolver } from "sluice/api-keys";
 import { ServerError } from "../../base/errors.js";
 import type { Config } from "../../config/config.js";
 import { loadConfig } from "../../config/load.js";
@@ -17,6 +18,7 @@ import type { Finish } from "../program.js";
 import { type Terminal, writeLine } from "../terminal/terminal.js";
 import { count } from "../text/rules.js";
 import { formatSummary, logSummary } from "../text/summary.js";
+import { checkControl } from "./control-check.js";
 
 interface Flags {
   readonly config?: string;
@@ -56,12 +58,15 @@ async function checkFile(file: string, terminal: Terminal): Promise<ExitCode> {
   const config = load(file, terminal);
   const store = memoryStore({ keysMax: CHECK_KEYS_MAX });
   try {
-    // All that is made before a listener opens, with no connection to anywhere.
-    const core = createCore(config, { store });
+    // All that is made before a listener opens, with no connection to the store.
+    const core = createCore(config, { store, keyResolver: KNOWS_NO_KEY });
     const rules = count(core.policy.rules.rules.length, "rule");
     await core.close();
     const listeners = await describeListeners(config, terminal);
-    writeLine(terminal, `${file}: ok (${[...listeners, rules].join(", ")})`);
+    const found = config.control && (await checkControl(config.control));
+    const all = [...listeners, rules, ...(found === undefined ? [] : [found.role])];
+    writeLine(terminal, `${file}: ok (${all.join(", ")})`);
+    if (found?.warning !== undefined) terminal.writeError(`warning: ${found.warning}\n`);
     return EXIT.ok;
   } catch (error) {
     throw toFailure(error, config, terminal);
@@ -69,6 +74,9 @@ async function checkFile(file: string, terminal: Terminal): Promise<ExitCode> {
     await store.close();
   }
 }
+
+/** In place of the control plane's, which is not asked. */
+const KNOWS_NO_KEY: KeyResolver = { resolve: () => undefined };
 
 async function describeListeners(config: Config, terminal: Terminal): Promise<string[]> {
   const { gateway, decision, envoy, upstreams } = config;

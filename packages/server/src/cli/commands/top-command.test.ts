@@ -105,6 +105,7 @@ describe("sluice top", () => {
     expect(JSON.parse(json.out)).toEqual(report);
     expect(service.asked.map((asked) => asked.url)).toEqual([
       "/v1/top",
+      "/v1/rules",
       "/v1/top?rule=a+b&keys=clear",
     ]);
   });

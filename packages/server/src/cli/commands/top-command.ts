@@ -6,6 +6,7 @@ import type { ReplyOf } from "../../admin/reply-schemas.js";
 import { pause } from "../../base/clock.js";
 import type { AdminClient } from "../admin-client/admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "../admin-client/admin-options.js";
+import { ruleHint } from "../admin-client/rule-hint.js";
 import { CommandError, EXIT, usageError } from "../exit.js";
 import type { Finish } from "../program.js";
 import { Screen } from "../terminal/screen.js";
@@ -62,10 +63,18 @@ async function runTop(flags: Flags, terminal: Terminal): Promise<void> {
   await mustBeMeant(flags, terminal);
   const headers = flags.clearKeys ? { [CONFIRM_HEADER]: CONFIRM_CLEAR_KEYS } : {};
   const ask = () => client.get("top", path, headers);
+  if (flags.rule !== undefined) await mustBeRule(client, flags.rule);
   const first = await ask();
   if (flags.once || flags.json) show(first, flags, client, terminal);
   if (flags.once) return;
   await watch({ client, ask, flags, terminal, everyMs, first });
+}
+
+/** A rule that does not exist would look like one that no request has met. */
+async function mustBeRule(client: AdminClient, ruleId: string): Promise<void> {
+  const hint = await ruleHint(client, ruleId);
+  if (hint === undefined) return;
+  throw new CommandError(EXIT.usage, `there is no rule ${JSON.stringify(ruleId)}; ${hint}`);
 }
 
 /** Keys in clear are addresses and names of users, so showing them needs a confirmation. */

@@ -56,7 +56,7 @@ function sayBlock({ subject, reason, untilMs }: ExplainedBlock): string {
 
 const REASONS: Readonly<Record<string, string>> = {
   limit: "over its limit",
-  identity: "the request lacks what it is counted by",
+  identity: "the request has nothing that the rule counts by",
   store: "the store does not answer",
 };
 
@@ -129,8 +129,8 @@ const WHY_NOT: Readonly<Record<NonNullable<ExplainedRule["notApplied"]>, string>
   disabled: "the rule is switched off",
   "exempt-ip": "the address is exempt",
   "exempt-key": "the key is exempt",
-  missing: "the request lacks what it is counted by",
-  refused: "the request lacks what it is counted by, and may not pass without",
+  missing: "the request has nothing that the rule counts by",
+  refused: "the request has nothing that the rule counts by, and may not pass without",
   rollout: "the key is not in the rollout",
   unlimited: "the caller has no limit",
 };

@@ -80,7 +80,7 @@ describe("decisions", () => {
       { ...allowed, allowed: false, reason: "limit", retryAfterMs: null },
     ],
     [
-      "refused  login: the request lacks what it is counted by",
+      "refused  login: the request has nothing that the rule counts by",
       { allowed: false, rule: "login", reason: "identity" },
     ],
     [

@@ -18,6 +18,7 @@ import type { Reader } from "../../database/database.js";
 import { type ChangeRequest, type Changes, mustBeNew } from "../changes/changes.js";
 import { Entities, type Entity } from "../entities/entities.js";
 import { displayName, entityName, timeMs } from "../entities/entity-shapes.js";
+import { missingEntity } from "../entities/missing-entity.js";
 import { type LastUses, startOfHourMs } from "../keys/key-uses.js";
 import { readLastUses } from "../keys/stored-uses.js";
 import { type FillRandom, makeSecret } from "./secret-format.js";
@@ -114,7 +115,7 @@ export class ApiKeys {
     const made = this.#make(input);
     const entries = await this.#changes.apply(request, async (entities) => {
       if ((await entities.find("tenant", input.tenant)) === undefined) {
-        throw new ServerError("SLUICE_NOT_FOUND", `there is no tenant ${show(input.tenant)}`);
+        throw await missingEntity(entities, { kind: "tenant", noun: "tenant", id: input.tenant });
       }
       return [toCreate(made)];
     });

@@ -2,7 +2,7 @@
 // bodies say and in what must be true around them; reading, writing and conflicts are the same.
 
 import type { Shape } from "sluice/shapes";
-import { ServerError, show } from "../../base/errors.js";
+import type { ServerError } from "../../base/errors.js";
 import { readInput } from "../../base/read-input.js";
 import type { Reader } from "../../database/database.js";
 import type { ChangeRequest, Changes } from "../changes/changes.js";
@@ -15,6 +15,7 @@ import {
   type EntityPage,
 } from "./entities.js";
 import { entityName } from "./entity-shapes.js";
+import { missingEntity } from "./missing-entity.js";
 
 /** An entity of a collection. */
 export interface Item<T> {
@@ -84,7 +85,7 @@ export class Collection<T extends EntityBody> {
   /** The entity. @throws ServerError `SLUICE_NOT_FOUND`. */
   async get(id: string): Promise<Item<T>> {
     const item = await this.find(id);
-    if (item === undefined) throw this.#missing(id);
+    if (item === undefined) throw await this.#missing(this.#entities, id);
     return item;
   }
 
@@ -121,14 +122,15 @@ export class Collection<T extends EntityBody> {
   async remove(request: ChangeRequest, id: string, revision?: number): Promise<void> {
     const { kind, checkRemoval } = this.#kind;
     await this.#changes.apply(request, async (entities) => {
-      if ((await entities.find(kind, id)) === undefined) throw this.#missing(id);
+      if ((await entities.find(kind, id)) === undefined) throw await this.#missing(entities, id);
       await checkRemoval?.(id, entities);
       return [{ action: "remove", kind, id, body: undefined, revision }];
     });
   }
 
-  #missing(id: string): ServerError {
-    return new ServerError("SLUICE_NOT_FOUND", `there is no ${this.#kind.noun} ${show(id)}`);
+  #missing(entities: Entities, id: string): Promise<ServerError> {
+    const { kind, noun } = this.#kind;
+    return missingEntity(entities, { kind, noun, id });
   }
 }
 

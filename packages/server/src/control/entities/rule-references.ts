@@ -1,13 +1,13 @@
 // What plans, overrides and switches say of published rules: that the rules are there, and that the limits fit them.
 
 import {
-  nearestName,
   parseRules,
   type RuleException,
   type RuleSet,
   RulesError,
   withExceptions,
 } from "sluice/rules";
+import { didYouMean } from "../../base/did-you-mean.js";
 import { ServerError, show } from "../../base/errors.js";
 import { parseKnown } from "../../core/rules/known-rules.js";
 import type { Entities, Entity } from "./entities.js";
@@ -85,12 +85,6 @@ export async function publishedRules(entities: Entities): Promise<RuleSet> {
 }
 
 const NO_RULES = { version: 1, rules: [] };
-
-/** `; did you mean pro?`, or nothing if no name is near. */
-export function didYouMean(name: string, known: readonly string[]): string {
-  const meant = nearestName(name, known);
-  return meant === undefined ? "" : `; did you mean ${meant}?`;
-}
 
 function invalid(seen: string): ServerError {
   return new ServerError("SLUICE_REQUEST_INVALID", seen);

@@ -14,10 +14,10 @@ import {
   wholeNumber,
   withDefault,
 } from "sluice/shapes";
+import { didYouMean } from "../../base/did-you-mean.js";
 import { ServerError, show } from "../../base/errors.js";
 import type { CollectionKind } from "./collection.js";
 import { entityName } from "./entity-shapes.js";
-import { didYouMean } from "./rule-references.js";
 
 const ATTRIBUTES_MAX = 50;
 /** The names that a misspelt plan is compared with, at most. */

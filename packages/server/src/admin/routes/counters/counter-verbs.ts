@@ -1,6 +1,7 @@
 // What operators do to requests and keys through the admin port: the verbs of a policy, and the kill switch.
 
 import type { Facts, Policy, PolicyDecision } from "sluice/rules";
+import { didYouMean } from "../../../base/did-you-mean.js";
 import { ServerError, show } from "../../../base/errors.js";
 import type { ChangeRequest } from "../../../control/changes/changes.js";
 import type { Collection } from "../../../control/entities/collection.js";
@@ -126,7 +127,12 @@ export function mustExist({ policy }: Core, ruleId: string): void {
   const isKnown =
     policy.ruleOf(ruleId) !== undefined ||
     policy.switches.rules.some(({ rule }) => rule === ruleId);
-  if (!isKnown) throw new ServerError("SLUICE_NOT_FOUND", `there is no rule ${show(ruleId)}`);
+  if (isKnown) return;
+  const hint = didYouMean(
+    ruleId,
+    policy.rules.rules.map(({ id }) => id),
+  );
+  throw new ServerError("SLUICE_NOT_FOUND", `there is no rule ${show(ruleId)}${hint}`);
 }
 
 /** No listener of this port sees a response, so the policy of such listeners decides where there is one. */

@@ -16,6 +16,7 @@ import { writeLastUses } from "../../../control/keys/stored-uses.js";
 const all = testDatabases();
 afterAll(() => Promise.all(all.map((each) => each.stop())));
 
+const OVERRIDE = ["--rule", "login", "--limit", "500/minute"];
 const rules = (limit: number) => `version: 1
 rules:
   - { id: login, key: ip, limit: ${limit}/minute }
@@ -135,6 +136,61 @@ describe.each(all)("the command with a control plane in $name", (databases) => {
       err: expect.stringContaining("acme"),
     });
     expect((await run("tenants remove acme")).out).toBe("acme: removed\n");
+  });
+
+  it("says that nothing was changed, and leaves the audit log as it is", async () => {
+    await run("plans set pro --tier gold");
+    await run("tenants set acme --plan pro");
+    const before = (await run("audit list --json")).out;
+    const nothing = "nothing was changed: it is as the options say already\n";
+    for (const line of [
+      "plans set pro",
+      "plans set pro --tier gold",
+      "tenants set acme --plan pro",
+    ])
+      expect(await run(line)).toMatchObject({ code: 0, err: nothing });
+    expect((await run("audit list --json")).out).toBe(before);
+  });
+
+  it.each([
+    ["plans show por", 'there is no plan "por"; did you mean pro?'],
+    ["plans remove prp", "did you mean pro?"],
+    ["tenants show acmee", 'there is no tenant "acmee"; did you mean acme?'],
+    ["keys create --tenant acmr --name web", "did you mean acme?"],
+    ["switch lgin off", 'no published rule has the id "lgin"; did you mean login?'],
+    ["reset --rule lgin --key ip:203.0.113.7", "did you mean login?"],
+    ["rules disable lgin", "did you mean login?"],
+    ["top --once --rule lgin", 'there is no rule "lgin"; did you mean login?'],
+  ])("%s: names what was probably meant, once", async (line, message) => {
+    await run("plans set pro --tier gold");
+    await run("tenants set acme --plan pro");
+    const { code, err } = await run(line);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(message) });
+    expect(err.match(/did you mean/g)).toHaveLength(1);
+  });
+
+  it("warns of an override for a tenant or an API key that is not there", async () => {
+    await run("tenants set acme");
+    const add = (subject: string) =>
+      run(["overrides", "add", "--subject", subject, ...OVERRIDE, "--reason", "launch"]);
+    expect(await add("tenant:acme")).toMatchObject({ code: 0, err: "" });
+    expect(await add("user:42")).toMatchObject({ code: 0, err: "" });
+    const warning =
+      /^warning: .*there is no tenant "acmee"; did you mean acme\?; the override holds/;
+    expect(await add("tenant:acmee")).toMatchObject({
+      code: 0,
+      err: expect.stringMatching(warning),
+    });
+    expect((await add("apiKey:7Hq2mZpVw9Tb")).err).toContain("there is no API key");
+  });
+
+  it("says what to add to a request that has nothing that a rule counts by", async () => {
+    const { code, out, err } = await run("check --path /login");
+    expect([code, out, err]).toEqual([
+      1,
+      "refused  login: the request has nothing that the rule counts by\n",
+      "login counts by ip: add --ip\n",
+    ]);
   });
 
   it("makes, rotates and revokes keys and tokens, whose secrets it prints once", async () => {

@@ -1,6 +1,7 @@
 // What the verbs of the control plane have in common: they ask the admin port, print a table for people or one line of
 // JSON for programs, and say why a change is made.
 
+import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import type { ReplyName, ReplyOf } from "../../../admin/reply-schemas.js";
 import { wallMs } from "../../../base/clock.js";
@@ -239,16 +240,26 @@ export function given(fields: Readonly<Record<string, unknown>>): Record<string,
  * never overwritten.
  */
 export async function edit<N extends ReplyName>(
-  client: AdminClient,
+  { client, terminal }: Pick<Asking<unknown>, "client" | "terminal">,
   name: N,
   path: string,
   toBody: (current: Record<string, unknown>) => Record<string, unknown>,
 ): Promise<ReplyOf<N>> {
   const current = await findOr<N>(client, name, path);
   const { id: _, revision, ...fields } = (current ?? {}) as Record<string, unknown>;
+  const { reason: __, ...said } = toBody(fields);
+  if (current !== undefined && isDeepStrictEqual(asSent(said), asSent(fields))) {
+    terminal.writeError("nothing was changed: it is as the options say already\n");
+    return current;
+  }
   const condition: Record<string, string> =
     current === undefined ? { "if-none-match": "*" } : { "if-match": `"${revision}"` };
   return client.send(name, { method: "PUT", path, body: toBody(fields), headers: condition });
+}
+
+/** A body as it is sent: without fields that are undefined. */
+function asSent(body: Record<string, unknown>): unknown {
+  return JSON.parse(JSON.stringify(body));
 }
 
 async function findOr<N extends ReplyName>(

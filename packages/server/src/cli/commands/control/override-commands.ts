@@ -1,11 +1,14 @@
 // `sluice overrides`: other limits for one caller under one rule.
 
 import type { Command } from "commander";
+import { type AdminClient, NotFoundError } from "../../admin-client/admin-client.js";
+import type { Terminal } from "../../terminal/terminal.js";
 import { safe } from "../../text/colours.js";
 import {
   addRemoval,
   addVerb,
   type CommandParts,
+  encode,
   formatTime,
   given,
   LIST_OPTIONS,
@@ -67,12 +70,13 @@ export function addOverrideCommands(program: Command, parts: CommandParts): void
     examples: [
       "overrides add --subject tenant:acme --rule search --limit 500/minute --for 30d --reason launch",
     ],
-    run: async ({ client, flags, print }) => {
+    run: async ({ client, terminal, flags, print }) => {
       const { subject, rule, reason } = flags;
       const limit = toLimit("--limit", flags.limit);
       const body = given({ subject, rule, limit, endsAtMs: toEndMs("--for", flags.for), reason });
       const request = { method: "POST", path: "/v1/overrides", body } as const;
       const override = await client.send("override", request);
+      await warnOfUnknown(client, terminal, subject);
       print(override, () => [`${safe(override.id)}: ${toRow(override).slice(1).join("  ")}`]);
     },
   });
@@ -83,6 +87,24 @@ export function addOverrideCommands(program: Command, parts: CommandParts): void
     path: "/v1/overrides",
     done: "removed",
   });
+}
+
+/** It is not an error: requests may name a tenant that is not kept here, by a token or a header. */
+async function warnOfUnknown(
+  client: AdminClient,
+  terminal: Terminal,
+  subject: string,
+): Promise<void> {
+  const [, kind, id = ""] = /^(tenant|apiKey):(.+)$/s.exec(subject) ?? [];
+  if (kind === undefined) return;
+  try {
+    if (kind === "tenant") await client.get("tenant", `/v1/tenants/${encode(id)}`);
+    else await client.get("apiKey", `/v1/api-keys/${encode(id)}`);
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+    const only = kind === "tenant" ? "only for requests that name it in another way" : "for no key";
+    terminal.writeError(`warning: ${error.message}; the override holds ${only}\n`);
+  }
 }
 
 function toRow({ id, subject, rule, limit, endsAtMs, reason }: Override): string[] {

@@ -69,12 +69,17 @@ export function addPlanCommands(program: Command, parts: CommandParts): void {
       "plans set pro --tier gold",
       "plans set pro --limit login=50/minute --limit search=unlimited",
     ],
-    run: async ({ client, args: [id], flags, print }) => {
-      const plan = await edit(client, "plan", `/v1/plans/${encode(id)}`, (current) => ({
-        ...current,
-        ...given({ tier: flags.tier, reason: flags.reason }),
-        limits: toLimits(current.limits as Record<string, unknown> | undefined, flags.limit),
-      }));
+    run: async ({ client, terminal, args: [id], flags, print }) => {
+      const plan = await edit(
+        { client, terminal },
+        "plan",
+        `/v1/plans/${encode(id)}`,
+        (current) => ({
+          ...current,
+          ...given({ tier: flags.tier, reason: flags.reason }),
+          limits: toLimits(current.limits as Record<string, unknown> | undefined, flags.limit),
+        }),
+      );
       print(plan, () => toLines(plan));
     },
   });

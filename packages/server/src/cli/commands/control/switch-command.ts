@@ -60,7 +60,7 @@ export function addSwitchCommand(program: Command, parts: CommandParts): void {
         const body = { state, reason };
         const answer = isHere
           ? await client.send("nodeSwitch", { method: "PUT", path, body })
-          : await edit(client, "switch", path, () => body);
+          : await edit(asking, "switch", path, () => body);
         print(answer, () => [`${nameOf(rule)}: ${state} on ${isHere ? "this" : "every"} node`]);
         return;
       }

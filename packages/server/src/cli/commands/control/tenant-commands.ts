@@ -81,15 +81,20 @@ export function addTenantCommands(program: Command, parts: CommandParts): void {
       "tenants set acme --plan pro --time-zone Europe/Paris",
       "tenants set acme --status suspended",
     ],
-    run: async ({ client, args: [id], flags, print }) => {
+    run: async ({ client, terminal, args: [id], flags, print }) => {
       const { name, plan, timeZone, billingAnchor: anchor, status, reason } = flags;
       const billingAnchor =
         anchor !== undefined && /^\d{1,2}$/.test(anchor) ? Number(anchor) : anchor;
-      const tenant = await edit(client, "tenant", `/v1/tenants/${encode(id)}`, (current) => ({
-        ...current,
-        ...given({ name, plan, timeZone, billingAnchor, status, reason }),
-        attributes: toAttributes(current.attributes as Tenant["attributes"], flags.attribute),
-      }));
+      const tenant = await edit(
+        { client, terminal },
+        "tenant",
+        `/v1/tenants/${encode(id)}`,
+        (current) => ({
+          ...current,
+          ...given({ name, plan, timeZone, billingAnchor, status, reason }),
+          attributes: toAttributes(current.attributes as Tenant["attributes"], flags.attribute),
+        }),
+      );
       print(tenant, () => toLines(tenant));
     },
   });

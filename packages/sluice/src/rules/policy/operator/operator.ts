@@ -4,6 +4,7 @@
 import { type Clock, countedMsOf, toWholeMs, wallMsOf } from "../../../base/clock.js";
 import { SluiceError, show } from "../../../base/errors.js";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import { nearestName } from "../../../base/nearest-name.js";
 import { refundCharges, unblockCharges } from "../../../limiter/operator.js";
 import { toCost, toDurationMs } from "../../../limiter/verb-input.js";
 import type { Charge } from "../../../stores/store.js";
@@ -123,7 +124,9 @@ function toLargest(lists: readonly (readonly RuleLimit[])[]): Iterable<RuleLimit
 export function ruleOf({ byId }: CompiledRules, ruleId: string): CompiledRule {
   const rule = byId.get(ruleId);
   if (rule !== undefined) return rule;
-  throw new SluiceError("SLUICE_RULE_UNKNOWN", `got ${show(ruleId)}`);
+  const meant = nearestName(String(ruleId), [...byId.keys()]);
+  const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
+  throw new SluiceError("SLUICE_RULE_UNKNOWN", `got ${show(ruleId)}${hint}`);
 }
 
 /** The key as it is counted, also where the rule falls back to the address. */
