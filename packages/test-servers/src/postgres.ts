@@ -33,6 +33,11 @@ export interface PostgresServer {
   pause(): void;
   /** Lets a paused server go on. */
   resume(): void;
+  /**
+   * Bounds the size of its files, as a full disk would: sessions that are opened from now on can write no file beyond it.
+   * The log has files of 16 MiB, and needs them. Undefined: no bound.
+   */
+  limitFiles(bytesMax: number | undefined): void;
   /** Ends it for good and removes its folder. May be called again. */
   stop(): Promise<void>;
 }
@@ -105,6 +110,10 @@ export async function startPostgres(
     start,
     pause: () => signalAll(child.pid, "SIGSTOP"),
     resume: () => signalAll(child.pid, "SIGCONT"),
+    limitFiles(bytesMax) {
+      const bound = `--fsize=${bytesMax ?? "unlimited"}:unlimited`;
+      runOnce("prlimit", ["--pid", String(child.pid), bound], runAs);
+    },
     async stop() {
       signalAll(child.pid, "SIGCONT");
       await child.end("SIGQUIT");

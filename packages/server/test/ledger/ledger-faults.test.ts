@@ -191,6 +191,43 @@ describe("a ledger in a PostgreSQL that fails", () => {
     await store.close();
   }, 60_000);
 
+  it("refuses by an error when its disk is full, loses nothing, and goes on when there is room", async () => {
+    const url = server.createDatabase();
+    const filler = open(url);
+    await migrate(filler);
+    // No file may be larger than a segment of its log, and the table of entries almost is.
+    await filler.query(
+      "INSERT INTO ledger_accounts VALUES ('full', 'm', 0, 's', 0, 1, 0, 0, '{\"grants\":[],\"debt\":0}', 0, '')",
+    );
+    await filler.query(
+      `INSERT INTO ledger_entries SELECT 'full', n, 'use', 0, 0, n::text, NULL, repeat('x', 900), 0, NULL, ''
+       FROM generate_series(1, 18200) AS n`,
+    );
+    await filler.query("DELETE FROM ledger_entries");
+    await filler.query("DELETE FROM ledger_accounts");
+    server.limitFiles(17 * 2 ** 20);
+    const full = open(url);
+    const store = new LedgerStore(full, { actor: "node-1", clock, sweepMs: 0 });
+    let admitted = 0;
+    let failure: unknown;
+    while (failure === undefined) {
+      const some = Array.from({ length: 400 }, (_, n) =>
+        store.decide(chargesOf(`tenant:${n % 9}`)),
+      );
+      const settled = await Promise.allSettled(some);
+      admitted += settled.filter(({ status }) => status === "fulfilled").length;
+      failure = settled.find((each) => each.status === "rejected")?.reason;
+    }
+    expect(failure).toMatchObject({ code: "SLUICE_DATABASE_FAILED" });
+    expect(await usedUnits(filler)).toBe(admitted);
+    server.limitFiles(undefined);
+    const roomy = new LedgerStore(open(url), { actor: "node-2", clock, sweepMs: 0 });
+    expect((await roomy.decide(chargesOf("tenant:0"))).allowed).toBe(true);
+    expect(await usedUnits(filler)).toBe(admitted + 1);
+    await expectWhole(filler);
+    await Promise.all([store.close(), roomy.close()]);
+  }, 60_000);
+
   it("refuses by an error once the database stays away, and charges nothing", async () => {
     const database = open(server.createDatabase());
     await migrate(database);
