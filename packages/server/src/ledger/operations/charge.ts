@@ -5,7 +5,7 @@ import { type Charge, type ChargeReceipt, type Outcome, SluiceError, type Verdic
 import type { AccountSpec } from "../accounts/account-spec.js";
 import { type Draws, type EntryKind, type EntryRow, toEntry } from "../accounts/entry.js";
 import type { EntryName, FindEntry, LockedAccounts, Operation } from "../commit/operation.js";
-import { expireKey, settleKey } from "./settle.js";
+import { endingsOf } from "./settle.js";
 import { toBlocked, toVerdict } from "./verdicts.js";
 
 /** What a receipt of the ledger presents. */
@@ -83,7 +83,7 @@ export class ChargeOperation implements Operation<Outcome> {
         names.push(name);
         const entry = find(name);
         if (entry === undefined) break;
-        names.push(...settlingsOf(entry));
+        names.push(...endingsOf({ accountId, sequence: entry.sequence }));
         if (!isUndone(entry, find)) break;
       }
     }
@@ -215,16 +215,9 @@ function toDetails(draws: Draws | undefined, expiresAtMs: number | undefined) {
   };
 }
 
-function settlingsOf({ account_id: accountId, sequence }: EntryRow): EntryName[] {
-  return [
-    { accountId, idempotencyKey: settleKey(sequence) },
-    { accountId, idempotencyKey: expireKey(sequence) },
-  ];
-}
-
 /** Whether a charge was cancelled or has expired: then it did not happen, and may be made again. */
-function isUndone(entry: EntryRow, find: FindEntry): boolean {
-  return settlingsOf(entry).some((name) => {
+function isUndone({ account_id: accountId, sequence }: EntryRow, find: FindEntry): boolean {
+  return endingsOf({ accountId, sequence }).some((name) => {
     const kind = find(name)?.kind;
     return kind === "cancel" || kind === "expire";
   });

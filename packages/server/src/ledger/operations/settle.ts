@@ -8,13 +8,27 @@ import type { EntryName, LockedAccounts, Operation } from "../commit/operation.j
 import type { LedgerProof } from "./charge.js";
 
 /** The idempotency key of what settles an entry. */
-export function settleKey(sequence: number): string {
+function settleKey(sequence: number): string {
   return `settle:${sequence}`;
 }
 
 /** The idempotency key of the expiry of an entry. */
-export function expireKey(sequence: number): string {
+function expireKey(sequence: number): string {
   return `expire:${sequence}`;
+}
+
+/** The entries that end a charge: the one that settles it, and its expiry. */
+export function endingsOf({ accountId, sequence }: ChargeName): [EntryName, EntryName] {
+  return [
+    { accountId, idempotencyKey: settleKey(sequence) },
+    { accountId, idempotencyKey: expireKey(sequence) },
+  ];
+}
+
+/** The entry of a charge. */
+interface ChargeName {
+  readonly accountId: string;
+  readonly sequence: number;
 }
 
 /** The operation that settles charges. */
@@ -30,7 +44,7 @@ export class SettleOperation implements Operation<void> {
   }
 
   lookups(): readonly EntryName[] {
-    return this.#settlings.flatMap(({ receipt }) => namesOf(proofOf(receipt)));
+    return this.#settlings.flatMap(({ receipt }) => endingsOf(proofOf(receipt)));
   }
 
   apply(accounts: LockedAccounts): void {
@@ -40,7 +54,7 @@ export class SettleOperation implements Operation<void> {
 
 function settleOne(accounts: LockedAccounts, { receipt, kept }: Settling): void {
   const proof = proofOf(receipt);
-  const [settled, expired] = namesOf(proof).map(accounts.find);
+  const [settled, expired] = endingsOf(proof).map(accounts.find);
   if (settled !== undefined) return;
   const account = accounts.account(proof.accountId);
   // What has expired is back already: all that it really cost is charged.
@@ -70,13 +84,13 @@ export class ExpireOperation implements Operation<boolean> {
 
   lookups(): readonly EntryName[] {
     const { account_id: accountId, sequence } = this.#entry;
-    return namesOf({ accountId, sequence });
+    return endingsOf({ accountId, sequence });
   }
 
   /** Whether it was this that returned it. */
   apply(accounts: LockedAccounts): boolean {
     const { accountId, sequence, amount, details } = toEntry(this.#entry);
-    const isSettled = namesOf({ accountId, sequence }).some((name) => accounts.find(name));
+    const isSettled = endingsOf({ accountId, sequence }).some((name) => accounts.find(name));
     accounts.unhold(accountId, sequence);
     if (isSettled) return false;
     const account = accounts.account(accountId);
@@ -88,14 +102,6 @@ export class ExpireOperation implements Operation<boolean> {
     });
     return true;
   }
-}
-
-/** The entries that end a charge: the one that settles it, and its expiry. */
-function namesOf({ accountId, sequence }: { accountId: string; sequence: number }): EntryName[] {
-  return [
-    { accountId, idempotencyKey: settleKey(sequence) },
-    { accountId, idempotencyKey: expireKey(sequence) },
-  ];
 }
 
 function charge(account: Account, units: number): number {
