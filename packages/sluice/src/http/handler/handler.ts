@@ -3,7 +3,7 @@
 
 import { wallMsOf } from "../../base/clock.js";
 import { SluiceError, show } from "../../base/errors.js";
-import { andThen, drop, type MaybePromise, notify } from "../../base/maybe-promise.js";
+import { andThen, drop, isThenable, type MaybePromise, notify } from "../../base/maybe-promise.js";
 import type { Facts } from "../../rules/facts.js";
 import { toClientAddress } from "../../rules/identity-keys/address.js";
 import type { Policy } from "../../rules/policy/policy.js";
@@ -165,8 +165,33 @@ export class RequestHandler implements HandledRequestHost {
     const handled = isShort ? this.#admitBySingleRule(request) : undefined;
     if (handled !== undefined) return handled;
     const shown = this.#identity.read(request);
+    if (resolvesKeys && this.#startsWithKey(shown, attributes)) {
+      const found = this.#identity.identify(request, shown, NO_BODY);
+      return isThenable(found)
+        ? found.then((known) => this.#admitIdentified(request, shown, known))
+        : this.#admitIdentified(request, shown, found);
+    }
     const options = this.#toOptions(request, shown, attributes);
     const decided = this.policy.admit(withAttributes(shown, attributes), options);
+    if (decided instanceof PolicyDecision) return this.#toHandledRequest(request, decided);
+    return decided.then((decision) => this.#toHandledRequest(request, decision));
+  }
+
+  /** Whether the API key is resolved before the policy is asked, which then has all facts in one call. */
+  #startsWithKey(shown: RequestFacts, attributes: Attributes | undefined): boolean {
+    const isPlain = attributes === undefined && this.#setup.requestId === undefined;
+    return isPlain && this.policy.startsWithApiKey && shown.sentKey !== undefined;
+  }
+
+  #admitIdentified(
+    request: HttpRequest,
+    shown: RequestFacts,
+    found: Facts | CallerRefusal,
+  ): MaybePromise<HandledRequest> {
+    const decided =
+      found instanceof CallerRefusal
+        ? this.policy.admit(shown, { identify: () => found, resolvesApiKey: true })
+        : this.policy.admit(found);
     if (decided instanceof PolicyDecision) return this.#toHandledRequest(request, decided);
     return decided.then((decision) => this.#toHandledRequest(request, decision));
   }

@@ -77,11 +77,7 @@ export class Policy {
     return this.#setup.clock;
   }
 
-  /**
-   * The fast path for request handlers, if the rules in force are a single one by address; undefined otherwise.
-   *
-   * @internal
-   */
+  /** The fast path for request handlers; undefined unless a single rule by address is in force. @internal */
   get singleRulePath(): SingleRulePath | undefined {
     return this.#singleRulePath;
   }
@@ -127,6 +123,11 @@ export class Policy {
     return !this.#compiled.late.isEmpty || this.#refusals?.needsIdentity === true;
   }
 
+  /** Whether nothing is decided about a request before its API key is resolved. @internal */
+  get startsWithApiKey(): boolean {
+    return this.#refusals === undefined && this.#compiled.startsWithApiKey;
+  }
+
   /**
    * Decides a request, and charges every matching rule if it is admitted. If the decision is held,
    * `finish` has to be called when the response is there or the client is gone. Answers synchronously
@@ -155,11 +156,7 @@ export class Policy {
     return peekRequest(this.#request(facts, options));
   }
 
-  /**
-   * The answer to a caller that may not pass, whatever the rules say. Charges nothing.
-   *
-   * @internal
-   */
+  /** The answer to a caller that may not pass, whatever the rules say. Charges nothing. @internal */
   refuse(cause: RefusalCause): PolicyDecision {
     return new PolicyDecision(this.version, [], undefined, cause);
   }

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { byName, requestHandlerOf, requestOf } from "../../../../test/handler-stand.js";
 import { fixedWindow } from "../../../limits/limits.js";
+import type { Facts } from "../../../rules/facts.js";
+import { callerBlocks } from "../../../rules/policy/operator/caller-blocks.js";
+import type { PolicyDecision } from "../../../rules/policy/policy-request/policy-decision.js";
 import type { HttpRequest } from "../http-request.js";
 import type { IdentityOptions, TokenVerifier } from "../identity.js";
 import { toIdentity } from "../identity.js";
@@ -100,6 +103,51 @@ describe("a request with an API key that a resolver knows", () => {
     const handled = requestHandler.handle(requestOf(withKey("key-a")));
     answer({ id: "a" });
     expect((await handled).decision.allowed).toBe(true);
+  });
+});
+
+describe("a request whose rules all wait for its API key", () => {
+  const rules = [{ id: "tenants", key: "tenant", limit: one, tiers: { pro: two } }];
+
+  it("is reported once, whether its key is known or not", () => {
+    const { keyResolver } = resolverOf();
+    const reported: unknown[] = [];
+    const onDecision = ({ allowed, reason, limit }: PolicyDecision, { tenant }: Facts) =>
+      reported.push([allowed, reason, limit, tenant]);
+    const { handle } = requestHandlerOf(rules, { identity: { keyResolver } }, { onDecision });
+    for (const key of ["key-a", "key-b", "wrong"]) handle(withKey(key));
+    expect(reported).toEqual([
+      [true, undefined, 2, "acme"],
+      [true, undefined, 1, "beta"],
+      [false, "unknown-api-key", Number.POSITIVE_INFINITY, undefined],
+    ]);
+  });
+
+  it("is refused by a block of its address before a resolver is asked, and by one of its tenant after", () => {
+    const { keyResolver, asked } = resolverOf();
+    const { handle, requestHandler } = requestHandlerOf(rules, { identity: { keyResolver } });
+    const block = (subject: string) =>
+      requestHandler.policy.blockCallers(callerBlocks([{ subject, reason: "abuse" }]));
+    block("ip:203.0.113.10");
+    expect(handle(withKey("key-a")).decision.reason).toBe("blocked");
+    expect(asked).toEqual([]);
+    block("tenant:acme");
+    expect(handle(withKey("key-a")).decision.reason).toBe("blocked");
+    expect(handle(withKey("key-b")).decision.allowed).toBe(true);
+    requestHandler.policy.blockCallers(undefined);
+    expect(handle(withKey("key-a")).decision.allowed).toBe(true);
+  });
+
+  it("has its body read where a rule counts by it", async () => {
+    const { keyResolver } = resolverOf();
+    const login = { id: "logins", key: "body:name", limit: one };
+    const { requestHandler } = requestHandlerOf([login], { identity: { keyResolver } });
+    const send = () =>
+      requestHandler.handle(requestOf({ ...withKey("key-a"), readBody: () => ({ name: "ann" }) }));
+    expect([(await send()).decision.allowed, (await send()).decision.allowed]).toEqual([
+      true,
+      false,
+    ]);
   });
 });
 

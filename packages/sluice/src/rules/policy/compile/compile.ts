@@ -30,6 +30,8 @@ import { mustBeUsable } from "./usable-rules.js";
 export interface CompiledRule extends MeterPlace {
   /** Whether all callers with a key are charged alike: no exemptions, no tiers, a constant cost. */
   readonly isPlain: boolean;
+  /** Whether every caller with a key is charged one limit: the rule's or its tier's, and nothing else makes a difference. */
+  readonly isOneLimit: boolean;
   readonly keyOf: KeyOf;
   /** The cost, if it is constant. */
   readonly units: number;
@@ -139,6 +141,11 @@ export class CompiledRules {
     return this.#lateWithKeys;
   }
 
+  /** Whether no rule can do without the API key, and none needs the body: all of them are decided when it is resolved. */
+  get startsWithApiKey(): boolean {
+    return this.earlyWithoutKeys.isEmpty && this.byBody.isEmpty;
+  }
+
   get #countsByApiKey(): boolean {
     return this.#enabled.some((rule) => !rule.isLate && countsByApiKey(rule));
   }
@@ -181,6 +188,7 @@ export class CompiledRules {
     const switchedTo = options.switches.of(rule.id);
     return {
       isPlain: isPlain(rule, ruleSet),
+      isOneLimit: isOneLimit(rule, ruleSet),
       keyOf,
       units: rule.cost.kind === "constant" ? rule.cost.units : 0,
       limits: toLimits(rule.limits, "rule", rule.id),
@@ -261,12 +269,20 @@ function countsByBody({ key, cost }: Rule): boolean {
   return cost.kind === "json" || key.some(({ kind }) => kind === "body");
 }
 
-function isPlain(rule: Rule, { exempt }: RuleSet): boolean {
+function isPlain(rule: Rule, ruleSet: RuleSet): boolean {
+  return isAlike(rule, ruleSet) && rule.tiers.size === 0 && rule.limits.length > 0;
+}
+
+function isOneLimit(rule: Rule, ruleSet: RuleSet): boolean {
+  const isOne = (limits: readonly Limit[]) => limits.length === 1;
+  return isAlike(rule, ruleSet) && isOne(rule.limits) && [...rule.tiers.values()].every(isOne);
+}
+
+/** Whether all callers with a key and of the same tier are charged alike. */
+function isAlike(rule: Rule, { exempt }: RuleSet): boolean {
   const { ips, keys } = rule.exempt;
   const isNobodyExempt = ips === undefined && keys.size === 0 && exempt.keys.size === 0;
-  const isAlike =
-    rule.tiers.size === 0 && rule.overrides.size === 0 && rule.exceptions === undefined;
-  const isOneLimit = isAlike && rule.limits.length > 0;
+  const isNobodySpecial = rule.overrides.size === 0 && rule.exceptions === undefined;
   const isForAll = rule.rolloutPercent >= 100 && rule.cost.kind === "constant";
-  return isNobodyExempt && isOneLimit && isForAll;
+  return isNobodyExempt && isNobodySpecial && isForAll;
 }

@@ -77,17 +77,18 @@ export function addCharges(
   return push(rule, limits, key, cost, normalized, context, charges);
 }
 
-/** The one charge of a rule that is plain and has one limit; undefined for all others. */
+/** The one charge of a rule that charges every caller one limit; undefined for other rules, or if there is no key. */
 export function toOnlyCharge(
   rule: CompiledRule,
   normalized: NormalizedRequest,
   context: ChargeContext,
 ): RuleCharge | undefined {
-  if (!rule.isPlain || rule.limits.length !== 1) return undefined;
+  if (!rule.isOneLimit) return undefined;
   const key = rule.keyOf(normalized);
   if (key === undefined) return undefined;
+  const limits = rule.isPlain ? rule.limits : limitsOfTier(rule, normalized);
   const cost = context.cost ?? rule.units;
-  return new ChargeOfRule(rule, rule.limits[0], key, cost, context, normalized);
+  return new ChargeOfRule(rule, limits[0], key, cost, context, normalized);
 }
 
 /** The charge of a rule with one limit that everybody with a key is charged alike. */
@@ -177,9 +178,13 @@ function limitsOf(
     const excepted = rule.exceptions.limitsOf(normalized, times);
     if (excepted !== undefined) return excepted;
   }
-  const { facts } = normalized;
-  if (rule.tiers.size === 0 || facts.tier === undefined) return rule.limits;
-  return rule.tiers.get(facts.tier) ?? rule.limits;
+  return limitsOfTier(rule, normalized);
+}
+
+function limitsOfTier({ tiers, limits }: CompiledRule, { facts }: NormalizedRequest) {
+  if (tiers.size === 0) return limits;
+  const { tier } = facts;
+  return tier === undefined ? limits : (tiers.get(tier) ?? limits);
 }
 
 /** All fields are always there, so that every charge has the same shape. */
