@@ -1,7 +1,9 @@
 // SQLite as the database, in one file: the embedded default. One connection, on which everything waits for its turn;
-// the library answers synchronously, and statements here take microseconds.
+// the library answers synchronously, and statements here take microseconds. Only the flush to the disk would take long,
+// so it is not SQLite's: it happens beside decisions, one for all that was committed before it began.
 
 import { closeSync, openSync } from "node:fs";
+import { open } from "node:fs/promises";
 import Libsql from "libsql";
 import { BoundedMap } from "sluice";
 import { every, pause, readMs } from "../base/clock.js";
@@ -15,12 +17,14 @@ const BUSY_MS_MAX = 5_000;
 const BUSY_PAUSE_MS = 10;
 /** Prepared statements that are kept: lists of rows have one for each length. */
 const STATEMENTS_MAX = 1_000;
+/** Statements that write nothing. */
+const READS = /^\s*(?:SELECT|PRAGMA)\b/i;
 
 /** Opens the file, and makes it if it is not there; only its user may read it. */
 export function openSqlite(path: string): Database {
   try {
     closeSync(openSync(path, "a", 0o600));
-    return new SqliteDatabase(new Libsql(path));
+    return new SqliteDatabase(new Libsql(path), new Flushes(`${path}-wal`));
   } catch (cause) {
     const seen = `${path}: ${(cause as Error).message}`;
     throw new ServerError("SLUICE_DATABASE_UNAVAILABLE", seen, { cause });
@@ -31,6 +35,7 @@ class SqliteDatabase implements Database {
   readonly dialect = "sqlite";
   readonly transactionsMax = 1;
   readonly #db: Libsql.Database;
+  readonly #flushes: Flushes;
   readonly #statements = new BoundedMap<string, Prepared>(STATEMENTS_MAX);
   readonly #tupleStatements = new BoundedMap<string, Prepared>(STATEMENTS_MAX);
   readonly #subscribers = new Set<() => void>();
@@ -38,31 +43,35 @@ class SqliteDatabase implements Database {
   #lastTurn: Promise<unknown> = Promise.resolve();
   #stopPolling: (() => void) | undefined;
 
-  constructor(db: Libsql.Database) {
+  constructor(db: Libsql.Database, flushes: Flushes) {
     this.#db = db;
-    // Readers don't wait for writers, and a commit is on the disk when it returns.
+    this.#flushes = flushes;
+    // Readers don't wait for writers. A commit is in the log when it returns, which is flushed here before it resolves.
     db.exec("PRAGMA journal_mode = WAL");
-    db.exec("PRAGMA synchronous = FULL");
+    db.exec("PRAGMA synchronous = NORMAL");
     db.exec("PRAGMA foreign_keys = ON");
   }
 
-  query<R extends Row>(sql: string, values: readonly SqlValue[] = []): Promise<R[]> {
-    return this.#inTurn(() => this.#whenFree(() => this.#run<R>(sql, values)));
+  async query<R extends Row>(sql: string, values: readonly SqlValue[] = []): Promise<R[]> {
+    const rows = await this.#inTurn(() => this.#whenFree(() => this.#run<R>(sql, values)));
+    if (!READS.test(sql)) await this.#flushes.next();
+    return rows;
   }
 
-  queryTuples<T extends readonly SqlValue[]>(
+  async queryTuples<T extends readonly SqlValue[]>(
     sql: string,
     values: readonly SqlValue[] = [],
   ): Promise<T[]> {
-    return this.#inTurn(() =>
-      // A statement gives rows of one kind, so there is another one for lists.
-      this.#whenFree(() => this.#run(sql, values, this.#tupleStatements) as unknown as T[]),
-    );
+    // A statement gives rows of one kind, so there is another one for lists.
+    const run = () => this.#run(sql, values, this.#tupleStatements) as unknown as T[];
+    const rows = await this.#inTurn(() => this.#whenFree(run));
+    if (!READS.test(sql)) await this.#flushes.next();
+    return rows;
   }
 
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => {
-      let isAnnounced = false;
+  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
+    let isAnnounced = false;
+    const result = await this.#inTurn(async () => {
       const tx: Transaction = {
         query: async (sql, values = []) => this.#run(sql, values),
         // The transaction has the whole file.
@@ -81,9 +90,11 @@ class SqliteDatabase implements Database {
         this.#exec("ROLLBACK");
         throw error;
       }
-      if (isAnnounced) this.#notify();
       return result;
     });
+    await this.#flushes.next();
+    if (isAnnounced) this.#notify();
+    return result;
   }
 
   subscribe(onChange: () => void): Unsubscribe {
@@ -165,6 +176,41 @@ class SqliteDatabase implements Database {
       this.#db.exec(script);
     } catch (cause) {
       throw toError(cause);
+    }
+  }
+}
+
+/** Flushes the log of a database to the disk, beside all else. */
+class Flushes {
+  readonly #path: string;
+  #current: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Resolves when all that is written now is on the disk. Those who wait for the flush under way share the next. */
+  next(): Promise<void> {
+    this.#next ??= this.#current.then(() => {
+      this.#next = undefined;
+      const flush = this.#flush();
+      this.#current = flush.catch(() => {});
+      return flush;
+    });
+    return this.#next;
+  }
+
+  async #flush(): Promise<void> {
+    try {
+      const file = await open(this.#path, "r+");
+      await file.sync().finally(() => file.close());
+    } catch (cause) {
+      const { code, message } = cause as NodeJS.ErrnoException;
+      // The last connection removes the log when all of it is in the database, and on the disk.
+      if (code === "ENOENT") return;
+      const seen = `${this.#path} can't be flushed to the disk: ${message}`;
+      throw new ServerError("SLUICE_DATABASE_FAILED", seen, { cause });
     }
   }
 }

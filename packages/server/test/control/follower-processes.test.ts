@@ -142,6 +142,18 @@ it("a follower that is killed at any point has a whole snapshot, or the one befo
   expect(seen.length).toBeGreaterThan(3);
 }, 60_000);
 
+it(`${CROWD} followers and a publish a second hardly slow the control node's own decisions`, async () => {
+  const control = start("crowded-process.mjs", [makeFolder("crowded"), FEED_TOKEN, String(CROWD)]);
+  await vi.waitFor(() => expect(control.lines).toHaveLength(1), 60_000);
+  const { alone, port } = JSON.parse(control.lines[0] ?? "");
+  start("crowd-process.mjs", [String(port), FEED_TOKEN, String(CROWD)]);
+  await vi.waitFor(() => expect(control.lines).toHaveLength(2), 60_000);
+  const { crowded, followers } = JSON.parse(control.lines[1] ?? "");
+  expect(followers).toBe(CROWD);
+  // About 0.9 on a machine with nothing else to do.
+  expect(crowded / alone).toBeGreaterThan(0.6);
+}, 150_000);
+
 it(`${CROWD} followers get every change within two seconds, and the event loop is never held up for long`, async () => {
   const { node, port } = await startControl();
   const { lines } = start("crowd-process.mjs", [String(port), FEED_TOKEN, String(CROWD)]);

@@ -97,6 +97,7 @@ export class ChangeStream {
     if ("heartbeat" in line) this.#head = line.heartbeat.sequence;
     else if ("gap" in line) this.#gap = line.gap;
     else this.#wait(line, text.length);
+    if ("sequence" in line) this.#head = Math.max(this.#head ?? 0, line.sequence);
     this.#begin();
   }
 

@@ -74,6 +74,8 @@ export class FollowerStream {
   #isOpen = true;
   /** The first heartbeat comes when the follower has all changes. */
   #hasBeaten = false;
+  /** Whether changes were sent since the last beat. */
+  #hasSent = false;
 
   constructor({ sink, position, report, token }: NewFollower, owner: StreamOwner) {
     this.token = token;
@@ -99,15 +101,17 @@ export class FollowerStream {
   advance(): void {
     while (this.#isOpen && !this.#isFull && this.#owner.hasRoom) {
       if (this.#text === "" && !this.#takeNext()) return;
+      this.#hasSent = true;
       this.#write(this.#nextPiece());
     }
   }
 
-  /** Writes a heartbeat, unless changes are on their way: those are a sign of life too. */
+  /** Writes a heartbeat, unless changes were sent since the last or are on their way: those are a sign of life too. */
   beat(): void {
     this.#look();
     this.advance();
-    const isBusy = this.#isFull || this.#text !== "";
+    const isBusy = this.#isFull || this.#text !== "" || this.#hasSent;
+    this.#hasSent = false;
     if (this.#isOpen && !isBusy) this.#write(this.#toHeartbeat());
   }
 

@@ -1,0 +1,68 @@
+// A control node that decides, first alone and then with followers and a publish a second. For each it writes decisions
+// for a second of its own processor time, which other work of the machine hardly changes.
+
+import { join } from "node:path";
+import { startService, toConfig } from "../../dist/index.js";
+
+const [folder, token, followers] = process.argv.slice(2);
+const ROUND_MS = 4_000;
+const BATCH = 200;
+const rulesText = (name) => JSON.stringify({
+  version: 1,
+  rules: Array.from({ length: 100 }, (_, n) => ({
+    id: n === 0 ? name : `rule-${n}`,
+    match: { path: `/v1/resource-${n}/*` },
+    key: "ip",
+    limit: "1000/minute",
+  })),
+});
+const service = await startService(
+  toConfig(
+    {
+      decision: { listen: "127.0.0.1:0" },
+      admin: { listen: "127.0.0.1:0", token },
+      control: { database: "file:sluice.db" },
+      telemetry: { logLevel: "silent" },
+      rules: JSON.parse(rulesText("first")),
+    },
+    { file: join(folder, "sluice.yaml") },
+  ),
+);
+const { plane, feedServer } = service.control;
+
+let changes = 0;
+const by = () => ({ id: `change-${++changes}`, actor: "test", origin: "local", reason: "a test" });
+async function publish() {
+  const { number } = await plane.ruleSets.createDraft(by(), rulesText(`first-${changes}`));
+  const expected = (await plane.ruleSets.published())?.number ?? 0;
+  await plane.ruleSets.publish(by(), { number, note: "", expected });
+}
+
+async function decide(isChanging) {
+  const startMs = performance.now();
+  const cpu = process.cpuUsage();
+  let [count, lastMs, changeAtMs] = [0, startMs, isChanging ? startMs : Infinity];
+  while (lastMs - startMs < ROUND_MS) {
+    if (lastMs >= changeAtMs) {
+      changeAtMs += 1_000;
+      void publish();
+    }
+    for (let n = 0; n < BATCH; n++, count++) {
+      const path = `/v1/resource-${count % 100}/a`;
+      await service.core.policy.admit({ method: "GET", path, ip: `10.0.0.${count % 250}` });
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+    lastMs = performance.now();
+  }
+  const { user, system } = process.cpuUsage(cpu);
+  return Math.round((count * 1e6) / (user + system));
+}
+
+const say = (value) => console.log(JSON.stringify(value));
+// The first rounds bring the code into shape.
+await decide(true);
+await decide(false);
+say({ alone: await decide(false), port: Number(new URL(service.listeners.find(({ name }) => name === "admin").url).port) });
+while (feedServer.streams.count < Number(followers)) await new Promise((resolve) => setTimeout(resolve, 50));
+say({ crowded: await decide(true), followers: feedServer.streams.count });
+process.exit(0);
