@@ -190,7 +190,7 @@ describe.each(all)("webhooks over $name", (databases) => {
     });
     receiver.respond = (response) => void response.writeHead(200).end();
     clock.advance(5_000);
-    await run(webhooks);
+    await run(open(database, [webhook(receiver.url)]));
     expect(await only(webhooks)).toMatchObject({ state: "delivered" });
     expect(receiver.requests.every(({ path }) => path === "/hooks")).toBe(true);
   });
@@ -221,10 +221,10 @@ describe.each(all)("webhooks over $name", (databases) => {
     async (_, respond) => {
       const { database } = await ready();
       const receiver = await receive(respond);
-      const webhooks = open(database, [webhook(receiver.url, { timeoutMs: 300 })]);
+      const webhooks = open(database, [webhook(receiver.url, { timeoutMs: 1_000 })]);
       const startedMs = performance.now();
       await run(webhooks);
-      expect(performance.now() - startedMs).toBeLessThan(3_000);
+      expect(performance.now() - startedMs).toBeLessThan(10_000);
       expect(await only(webhooks)).toMatchObject({ state: "delivered", lastStatus: 200 });
     },
   );
