@@ -1,8 +1,12 @@
-// Tokens of a language model, metered by the gateway: each request reserves the most that it may cost, the answer streams
-// through unchanged, and its last event says what it really cost. The backend below stands for the model's API.
+// Tokens of a language model, metered by the gateway and kept in a ledger: each request reserves the most that it may
+// cost, the answer streams through unchanged, and its last event says what it really cost. The backend below stands for the
+// model's API.
 
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { parseConfig, startService } from "sluice-server";
 
 const ANSWER_MS = 200;
@@ -24,6 +28,8 @@ const backend = createServer((request, response) => {
 await new Promise<void>((resolve) => backend.listen(0, "127.0.0.1", resolve));
 const { port } = backend.address() as AddressInfo;
 
+const folder = mkdtempSync(join(tmpdir(), "llm-tokens-"));
+
 // A customer has 10,000 tokens a month. A request reserves its max_tokens, or 1,000 if it has none.
 const service = await startService(
   parseConfig(`
@@ -33,6 +39,7 @@ telemetry: { logLevel: silent }
 identity:
   apiKey: { scheme: Bearer }
   bodyBytesMax: 1048576 # Prompts are long.
+ledger: { database: "file:${join(folder, "ledger.db")}" }
 upstreams: { model: { backends: ["http://127.0.0.1:${port}"] } }
 routes: [{ path: /*, upstream: model }]
 rules:
@@ -42,6 +49,7 @@ rules:
       match: { path: /v1/chat/completions, methods: POST }
       key: apiKey
       limit: { quota: { limit: 10000, period: month } }
+      durable: true
       cost: { json: max_completion_tokens | max_tokens, max: 8000, otherwise: 1000 }
       settle: { json: usage.total_tokens }
       when: { statusNot: 5xx }
@@ -88,6 +96,7 @@ console.log(`after one that hung up: ${await left()}`);
 
 await service.close();
 backend.close();
+rmSync(folder, { recursive: true });
 
 // Prints:
 // at first: 10000
