@@ -75,7 +75,7 @@ console.log("alive");
 process.exit(0);
 `;
 
-describe("while Redis is away", () => {
+describe("while Redis is unavailable", () => {
   it("there are examples to run, each with an address", () => {
     expect(sources.length).toBeGreaterThanOrEqual(6);
     for (const { name, code } of sources) {

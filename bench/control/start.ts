@@ -1,4 +1,4 @@
-// How long a node takes to start from the snapshot on its disk while the control plane is away: from the start of the
+// How long a node takes to start from the snapshot on its disk while the control plane is unavailable: from the start of the
 // process until its listeners are open.
 
 import { createHash } from "node:crypto";

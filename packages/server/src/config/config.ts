@@ -263,7 +263,7 @@ export interface RedisStoreConfig extends StoreCare {
   readonly url: string;
   readonly keyPrefix: string | undefined;
   readonly timeoutMs: number;
-  /** Whether readiness fails once the store has been away for five minutes. Default false. */
+  /** Whether readiness fails once the store has been unavailable for five minutes. Default false. */
   readonly failReadiness: boolean;
   /** Hashes keys that are secrets: that of `identity`. Undefined: such a key is an error. */
   readonly keySecret?: string;

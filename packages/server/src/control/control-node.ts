@@ -1,5 +1,5 @@
 // A node of the control plane: the state that this process decides with, kept up to date from a database or from a
-// control node. While those are away it goes on with what it has, and starts with what it kept on disk.
+// control node. While those are unavailable it goes on with what it has, and starts with what it kept on disk.
 
 import { after, type CancelTimer, pause, readMs, wallMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
@@ -23,7 +23,7 @@ import { Follower } from "./state/follower.js";
 import { NodeSwitches } from "./state/node-switches.js";
 import type { ControlState, OnChanged } from "./state/state.js";
 
-/** How long until a database that was away at the start is tried again. */
+/** How long until a database that was unavailable at the start is tried again. */
 const PREPARE_AGAIN_MS = 2_000;
 
 /** How long a change waits until this node enforces it. */
@@ -197,7 +197,7 @@ export class ControlNode {
     throw new ServerError("SLUICE_CONTROL_UNAVAILABLE", seen, { cause: this.#problem });
   }
 
-  /** Followers that were away as long as this node find the changes since then. */
+  /** Followers that were disconnected for as long as this node was down find the changes since then. */
   async #recallChanges(): Promise<void> {
     if (this.feedServer === undefined) return;
     const sequence = Math.max(0, this.state.sequence - RECALLED_MAX);
@@ -240,7 +240,7 @@ export class ControlNode {
     await this.#database?.close();
   }
 
-  /** Prepares the database now or, if it is away, when it is back. */
+  /** Prepares the database now or, if it is unavailable, when it is back. */
   async #prepare(): Promise<void> {
     if (this.#database === undefined || this.plane === undefined) return;
     try {
@@ -289,7 +289,7 @@ export class ControlNode {
   async #enforce(sequence: number): Promise<void> {
     const endMs = readMs() + ENFORCE_MS_MAX;
     await this.catchUp();
-    // The database may be away for a moment after the change was committed.
+    // The database may be unavailable for a moment after the change was committed.
     while (this.state.sequence < sequence && readMs() < endMs && this.#closing === undefined) {
       await pause(ENFORCE_PAUSE_MS);
       await this.catchUp();

@@ -50,7 +50,7 @@ export interface LedgerCorrection extends GrantRequest {
   readonly nowMs: number;
 }
 
-/** An operator who needs a kill switch now is not kept waiting for a database that is away. */
+/** An operator who needs a kill switch now is not kept waiting for a database that is unavailable. */
 const URGENT = {
   retryMsMax: 1_600,
   advice:

@@ -90,7 +90,7 @@ export class ControlNodes {
       await database.query(statements.writeNode, [name, nowMs, body]);
       await database.query(statements.forgetNodes, [nowMs - FORGET_MS]);
     } catch {
-      // Followers of the changes report that the database is away.
+      // Followers of the changes report that the database is unavailable.
     }
   }
 

@@ -1,5 +1,5 @@
 // The ledger of a service: that durable rules are counted in its database, whichever process decides and however often
-// it restarts, and what happens while the database is away.
+// it restarts, and what happens while the database is unavailable.
 
 import { join } from "node:path";
 import { memoryStore } from "sluice";

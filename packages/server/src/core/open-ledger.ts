@@ -20,7 +20,7 @@ import { openDatabase } from "../database/open-database.js";
 import { LedgerStore } from "../ledger/ledger-store.js";
 import type { OpenStore, OpenStoreOptions } from "./open-store.js";
 
-/** A ledger, and how long it has been away. */
+/** A ledger, and how long it has been unavailable. */
 export interface OpenLedger extends OpenStore {
   /** Opens the database now, so that the first request does not wait for it. Failures are logged and tried again. */
   open(): void;

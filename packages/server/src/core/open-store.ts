@@ -8,7 +8,7 @@ import type { RedisStoreConfig, StoreConfig } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { RedisReach } from "./redis-reach.js";
 
-/** A store, and how long it has been away. */
+/** A store, and how long it has been unavailable. */
 export interface OpenStore {
   readonly store: Store;
   /** Since when its answers don't come, in milliseconds of the clock; undefined if they do. */
@@ -42,7 +42,7 @@ function openMemory(
   return { ...ALWAYS_THERE, name: "memory", store, close: async () => store.close() };
 }
 
-/** Of a store that can't be away. */
+/** Of a store that can't be unavailable. */
 export const ALWAYS_THERE = {
   awaySinceMs: () => undefined,
   problem: () => undefined,

@@ -1,18 +1,18 @@
 // Whether a service should get requests. It is not ready while it starts and drains and, if that is
-// configured, when its store has been away for too long for local answers to make up for it.
+// configured, when its store has been unavailable for too long for local answers to make up for it.
 
 import type { Clock } from "sluice";
 import type { OwnedCore } from "./create-core.js";
 
-/** How long a store may be away before readiness fails, where it may fail for that. */
+/** How long a store may be unavailable before readiness fails, where it may fail for that. */
 export const STORE_AWAY_MS_MAX = 300_000;
 
 /** What readiness looks at. */
 export interface ReadinessOptions {
   readonly clock: Clock;
-  /** Whether a store that is away makes it fail. */
+  /** Whether a store that is unavailable makes it fail. */
   readonly failsWithStore: boolean;
-  /** Since when the store has been away; undefined if it is not. */
+  /** Since when the store has been unavailable; undefined if it is not. */
   storeAwaySinceMs(): number | undefined;
   /** What is wrong with the store and the ledger now, each in one line. */
   storeProblems(): readonly string[];

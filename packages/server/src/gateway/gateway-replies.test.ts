@@ -17,7 +17,7 @@ function listen() {
 }
 
 describe("a request that can't be decided", () => {
-  it("because the store is away is 503 and says so, with one line for all of them", async () => {
+  it("because the store is unavailable is 503 and says so, with one line for all of them", async () => {
     const { telemetry, lines } = listen();
     const core = { store: new BrokenStore(), telemetry };
     const { url } = await startGateway(await closedUrl(), { rules: [RULE], core });

@@ -1,4 +1,4 @@
-// Switches of one node: an operator can stop or open the limiter there while the database is away.
+// Switches of one node: an operator can stop or open the limiter there while the database is unavailable.
 
 import { join } from "node:path";
 import { makeFolder, startPostgres } from "sluice-test-servers";
@@ -104,7 +104,7 @@ describe.each(all)("a switch of one node, with $name,", (databases) => {
   });
 });
 
-it("a follower is switched by itself, also while its control node is away", async () => {
+it("a follower is switched by itself, also while its control node is unavailable", async () => {
   const [sqlite] = all;
   const control = await start(toControlService(await sqlite.create()));
   const config = toControlService("");

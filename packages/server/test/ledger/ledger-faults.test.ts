@@ -228,7 +228,7 @@ describe("a ledger in a PostgreSQL that fails", () => {
     await Promise.all([store.close(), roomy.close()]);
   }, 60_000);
 
-  it("refuses by an error once the database stays away, and charges nothing", async () => {
+  it("refuses by an error once the database stays unavailable, and charges nothing", async () => {
     const database = open(server.createDatabase());
     await migrate(database);
     const store = new LedgerStore(database, { actor: "node-1", clock, retryMsMax: 200 });

@@ -61,7 +61,7 @@ describe("Redis gone and back under load", () => {
     expect([...tally.statuses.keys()]).toEqual([200]);
     const facts = { method: "GET", path: "/" };
     const { remaining, source } = await service.core.policy.peek(facts);
-    // All that Redis was there for is counted, and what it was away for is not.
+    // All that Redis was there for is counted, and what it was unavailable for is not.
     const used = 1_000_000 - remaining;
     expect(source).toBe("store");
     expect(used).toBeGreaterThanOrEqual(500);
@@ -71,7 +71,7 @@ describe("Redis gone and back under load", () => {
   });
 });
 
-describe("what the configuration says for a store that is away", () => {
+describe("what the configuration says for a store that is unavailable", () => {
   const file = join(makeFolder("away"), "ratelimit.yaml");
   const limits = "rate_limit: { unit: year, requests_per_unit: 4 }";
   writeFileSync(file, `domain: edge\ndescriptors:\n  - { key: who, ${limits} }\n`);

@@ -19,7 +19,7 @@ const cases = [
   },
   { kind: "slidingWindowLog", numbers: { limit: 10, windowMs }, localShare: 0.33, together: 12 },
   { kind: "slidingWindowCounter", numbers: { limit: 10, windowMs }, localShare: 1, together: 40 },
-  // A share below one unit is one: no caller is locked out for as long as Redis is away.
+  // A share below one unit is one: no caller is locked out for as long as Redis is unavailable.
   { kind: "fixedWindow", numbers: { limit: 2, windowMs }, localShare: 0.25, together: 4 },
 ] as const;
 

@@ -68,7 +68,7 @@ describe("drawTop", () => {
     expect(lines.join("\n")).toContain("more");
   });
 
-  it("says so where nothing has been counted yet, and where the service is away", () => {
+  it("says so where nothing has been counted yet, and where the service is unavailable", () => {
     const empty: TopReport = { seconds: 0, rules: [], hottest: [], mostRefused: [] };
     const view = { name: "x", version: undefined, report: empty };
     const room = { columns: 80, rows: 24 };
@@ -134,7 +134,7 @@ describe("sluice top", () => {
     expect(terminal.listeners).toBe(0);
   });
 
-  it("goes on in a terminal while the service is away, and says so", async () => {
+  it("goes on in a terminal while the service is unavailable, and says so", async () => {
     let isAway = false;
     service = await startFakeService((response) =>
       isAway ? response.destroy() : sendJson(response, 200, report),
@@ -151,7 +151,7 @@ describe("sluice top", () => {
     expect(await ended).toBe(0);
   });
 
-  it("prints frames one after the other elsewhere, and exits with 3 once the service is away", async () => {
+  it("prints frames one after the other elsewhere, and exits with 3 once the service is unavailable", async () => {
     let answers = 0;
     service = await startFakeService((response) =>
       ++answers > 3 ? response.destroy() : sendJson(response, 200, report),

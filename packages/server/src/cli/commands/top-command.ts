@@ -123,7 +123,7 @@ async function watch({ client, ask, flags, terminal, everyMs, first }: Watch): P
   }
 }
 
-/** The next view. In a terminal a service that is away is said and asked again; elsewhere it is the end. */
+/** The next view. In a terminal a service that is unavailable is said and asked again; elsewhere it is the end. */
 async function next(
   view: TopView,
   client: AdminClient,

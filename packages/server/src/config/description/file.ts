@@ -51,7 +51,7 @@ const storeSection = section({
   ),
   failReadiness: optional(
     flag(),
-    "Whether readiness fails once Redis has been away for five minutes; default false. Only with kind redis.",
+    "Whether readiness fails once Redis has been unavailable for five minutes; default false. Only with kind redis.",
   ),
 });
 

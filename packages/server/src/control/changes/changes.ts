@@ -75,7 +75,7 @@ const RETRY_PAUSE_MS = 200;
 
 /** Options of {@link Changes}. */
 export interface ChangesOptions {
-  /** How long a change is tried again while the database is away. Default 10,000. */
+  /** How long a change is tried again while the database is unavailable. Default 10,000. */
   readonly retryMsMax?: number;
   /** What the caller can do then, for the error. Default: nothing more is said. */
   readonly advice?: string;
@@ -108,7 +108,7 @@ export class Changes {
    * Applies a change, and returns its audit entries.
    *
    * @param plan - Says what is edited. It sees everything as the change before left it, and may run more than once.
-   * @throws {@link ConflictError}, what `plan` throws, or `SLUICE_DATABASE_UNAVAILABLE` if the database stays away.
+   * @throws {@link ConflictError}, what `plan` throws, or `SLUICE_DATABASE_UNAVAILABLE` if the database stays unavailable.
    */
   async apply(request: ChangeRequest, plan: PlanEdits): Promise<readonly AuditEntry[]> {
     const entries = await this.#once(request, async (tx, log) => {
@@ -128,7 +128,7 @@ export class Changes {
   /**
    * Writes something that was done into the audit log, once, however often it is sent.
    *
-   * @throws ServerError `SLUICE_DATABASE_UNAVAILABLE` if the database stays away.
+   * @throws ServerError `SLUICE_DATABASE_UNAVAILABLE` if the database stays unavailable.
    */
   record(request: ChangeRequest, act: Act): Promise<readonly AuditEntry[]> {
     return this.#once(request, (_, log) =>

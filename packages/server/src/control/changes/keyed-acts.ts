@@ -29,7 +29,7 @@ interface ActRow extends Row {
 /** How long answers are kept. */
 export const ACT_KEPT_MS = 86_400_000;
 
-/** The acts of all control nodes. Each method rejects with `SLUICE_DATABASE_UNAVAILABLE` if the database is away. */
+/** The acts of all control nodes. Each method rejects with `SLUICE_DATABASE_UNAVAILABLE` if the database is unavailable. */
 export class KeyedActs {
   readonly #database: Database;
   readonly #now: () => number;

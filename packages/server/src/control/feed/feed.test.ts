@@ -95,7 +95,7 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
     expect(node.ageMs).toBeLessThan(5_000);
   });
 
-  it("goes on with what it has while the control node is away, and has what it missed when that is back", async () => {
+  it("goes on with what it has while the control node is unavailable, and has what it missed when that is back", async () => {
     const url = await databases.create();
     const first = await openControl(url);
     await savePlan(first, "a", "one");
@@ -142,7 +142,7 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
 });
 
 describe.each(all)("the uses of API keys that a follower reports to $name", (databases) => {
-  it("are stored when it resolves; it rejects if the control node is away or can't store them", async () => {
+  it("are stored when it resolves; it rejects if the control node is unavailable or can't store them", async () => {
     const database = await databases.create();
     const control = await openControl(database);
     await control.plane?.tenants.put(by(), { id: "acme", input: {} });

@@ -1,4 +1,4 @@
-// Switches of this node alone, which an operator sets while the database is away. They are in memory: they hold until
+// Switches of this node alone, which an operator sets while the database is unavailable. They are in memory: they hold until
 // they are removed or the node ends, and win over the switch that the control plane has for the same rule.
 
 import type { SwitchStates } from "sluice/rules";

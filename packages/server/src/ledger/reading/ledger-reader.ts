@@ -15,7 +15,7 @@ import {
 import { type QuotaFilter, type QuotaStatus, readQuotas } from "./quota-status.js";
 import { type MeterUsage, readUsage, type UsageFilter } from "./usage.js";
 
-/** Reads the ledger. All methods reject with `SLUICE_DATABASE_UNAVAILABLE` while the database is away. */
+/** Reads the ledger. All methods reject with `SLUICE_DATABASE_UNAVAILABLE` while the database is unavailable. */
 export class LedgerReader {
   readonly #database: Database;
 

@@ -49,7 +49,7 @@ describe("a refusal", () => {
     });
   });
 
-  it("is a 503 where a rule is closed while its store is away", async () => {
+  it("is a 503 where a rule is closed while its store is unavailable", async () => {
     const store = new MoodyStore(memoryStore());
     store.mood = "failing";
     const rule = { id: "login", limit: one, onStoreFailure: "closed" };

@@ -1,5 +1,5 @@
 // Routes of the switches of this node alone. They need no database, so that an operator can stop the limiter, or open it,
-// while the database is away; and they are answered on followers too.
+// while the database is unavailable; and they are answered on followers too.
 
 import { object } from "sluice/shapes";
 import { ServerError } from "../../../base/errors.js";

@@ -45,8 +45,10 @@ describe.each(all)("acts of several control nodes over $name", (databases) => {
 
   it("that failed can be tried again, on any node", async () => {
     const { shared, a, b, act, done } = await start();
-    const failing = a.do(KEYED, shared, () => Promise.reject(new Error("the store is away")));
-    await expect(failing).rejects.toThrow("away");
+    const failing = a.do(KEYED, shared, () =>
+      Promise.reject(new Error("the store is unavailable")),
+    );
+    await expect(failing).rejects.toThrow("unavailable");
     await b.do(KEYED, shared, act);
     expect(done()).toBe(1);
   });

@@ -36,7 +36,7 @@ export function addSwitchCommand(program: Command, parts: CommandParts): void {
     isChange: true,
     options: [
       ["--all", "all rules, instead of one"],
-      ["--node", "on the node that is asked alone, also while the database is away"],
+      ["--node", "on the node that is asked alone, also while the database is unavailable"],
     ],
     about:
       "off lets requests pass the rule uncounted; deny refuses every request that matches it; on ends both.",
@@ -44,7 +44,7 @@ export function addSwitchCommand(program: Command, parts: CommandParts): void {
       "switch login off --reason 'a bad release'",
       "switch --all deny --reason 'an attack'",
       "switch login on",
-      "switch --all off --node --reason 'the database is away'",
+      "switch --all off --node --reason 'the database is unavailable'",
       "switch",
     ],
     run: async (asking) => {

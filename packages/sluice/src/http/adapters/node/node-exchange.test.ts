@@ -123,9 +123,9 @@ describe("a connection that is cut while requests wait behind another one", () =
 
 describe("an error that no framework answers", () => {
   it.each([
-    ["a store that is away under throw", "throw", 503],
-    ["a store that is away under closed, which is a refusal", "closed", 503],
-    ["a store that is away under open, which is none", "open", 200],
+    ["a store that is unavailable under throw", "throw", 503],
+    ["a store that is unavailable under closed, which is a refusal", "closed", 503],
+    ["a store that is unavailable under open, which is none", "open", 200],
   ] as const)("of %s", async (_what, onStoreFailure, status) => {
     const store = new MoodyStore(memoryStore());
     store.mood = "failing";

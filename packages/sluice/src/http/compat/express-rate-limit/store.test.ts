@@ -152,7 +152,7 @@ describe.each(kinds)("express-rate-limit over %s", (kind, makeStore) => {
 });
 
 describe("a store for express-rate-limit", () => {
-  it("rejects while Redis is away, so that passOnStoreError decides", async () => {
+  it("rejects while Redis is unavailable, so that passOnStoreError decides", async () => {
     const gone = new Redis(1, "127.0.0.1", { retryStrategy: () => null, lazyConnect: true });
     gone.on("error", () => {});
     const store = redisStore(gone);
