@@ -20,9 +20,10 @@ CREATE INDEX ledger_accounts_by_subject ON ledger_accounts (subject, meter, part
 
 -- Append only. `amount` is what an entry adds to the balance: a use is negative. `balance` is the one after it.
 -- `settles` is the entry that a commit, cancel, expire or return is about. `details` is JSON. `previous_hash` is the
--- hash of the entry before it in its account, '' for the first.
+-- hash of the entry before it in its account, '' for the first. Accounts are never deleted, and a foreign key would be
+-- looked up for every entry: verification finds entries without an account instead.
 CREATE TABLE ledger_entries (
-  account_id TEXT NOT NULL REFERENCES ledger_accounts (id),
+  account_id TEXT NOT NULL,
   sequence BIGINT NOT NULL,
   kind TEXT NOT NULL,
   amount BIGINT NOT NULL,
@@ -41,7 +42,7 @@ CREATE INDEX ledger_entries_by_time ON ledger_entries (at_ms);
 
 -- Reservations and leases that are not settled yet. A reservation is returned when it has expired; a lease is not.
 CREATE TABLE ledger_holds (
-  account_id TEXT NOT NULL REFERENCES ledger_accounts (id),
+  account_id TEXT NOT NULL,
   sequence BIGINT NOT NULL,
   kind TEXT NOT NULL,
   amount BIGINT NOT NULL,
@@ -64,7 +65,7 @@ CREATE TABLE ledger_blocks (
 -- reached it.
 CREATE TABLE ledger_events (
   id TEXT PRIMARY KEY,
-  account_id TEXT NOT NULL REFERENCES ledger_accounts (id),
+  account_id TEXT NOT NULL,
   share_percent BIGINT NOT NULL,
   at_ms BIGINT NOT NULL,
   body TEXT NOT NULL
