@@ -1,6 +1,6 @@
 // The followers of the guide of the control plane, from its configurations and commands: a control node with a database
 // in a file, a token for a follower, a publish that the follower enforces, and a follower that starts while the control
-// node is away.
+// node is unavailable.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ afterEach(async () => {
   for (const each of running.splice(0)) await each.stop();
 });
 
-it("a follower of the guide enforces what is published, also while the control node is away", async () => {
+it("a follower of the guide enforces what is published, also while the control node is unavailable", async () => {
   const control = await serve("control", gatewayYaml + controlYaml, {
     SLUICE_DECISION_LISTEN: "127.0.0.1:0",
   });
