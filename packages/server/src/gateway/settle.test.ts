@@ -122,10 +122,11 @@ describe("a rule that settles by the response's JSON", () => {
     client.socket.pause();
     client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     let before = -1;
+    let stalledLooks = 0;
     await eventually(() => {
-      const isStalled = written > 0 && written === before;
+      stalledLooks = written > 0 && written === before ? stalledLooks + 1 : 0;
       before = written;
-      return isStalled;
+      return stalledLooks === 10;
     }, "the backend to be held back");
     expect(written).toBeLessThan(50_000_000);
     client.end();
