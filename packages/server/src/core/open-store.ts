@@ -1,9 +1,9 @@
 // The store of a service, by its configuration: in this process, or in Redis behind a guard, so that every
 // decision is answered in time whatever becomes of the network.
 
-import { Redis } from "ioredis";
 import { type Clock, memoryStore, resilient, type Store } from "sluice";
 import { redisStore } from "sluice/redis";
+import { loadModule } from "../base/load-module.js";
 import type { RedisStoreConfig, StoreConfig } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { RedisReach } from "./redis-reach.js";
@@ -51,6 +51,7 @@ export const ALWAYS_THERE = {
 
 function openRedis(config: RedisStoreConfig, { telemetry, clock }: OpenStoreOptions): OpenStore {
   // Never connected itself: the store works on a duplicate that sends nothing twice and queues nothing.
+  const { Redis } = loadModule<typeof import("ioredis")>("ioredis");
   const client = new Redis(config.url, { lazyConnect: true });
   const { keyPrefix, keySecret, timeoutMs, onStoreFailure } = config;
   const remote = redisStore(client, {

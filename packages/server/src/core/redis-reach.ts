@@ -2,9 +2,10 @@
 // again whenever it is lost. A wrong address is seen in the log and in readiness before the first
 // request. Host and port are shown; the rest of an address may be secret.
 
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import type { FailurePolicy } from "sluice";
 import { after } from "../base/clock.js";
+import { loadModule } from "../base/load-module.js";
 import type { RedisStoreConfig } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 
@@ -42,7 +43,8 @@ export class RedisReach {
     this.firstAnswer = new Promise((resolve) => {
       this.#answered = resolve;
     });
-    this.#client = new Redis(url, {
+    const ioredis = loadModule<typeof import("ioredis")>("ioredis");
+    this.#client = new ioredis.Redis(url, {
       lazyConnect: true,
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,

@@ -1,8 +1,9 @@
 // PostgreSQL as the database: a pool of connections, and one more that listens for announcements.
 
-import pg from "pg";
+import type pg from "pg";
 import { after, type CancelTimer } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
+import { loadModule } from "../base/load-module.js";
 import {
   CommitUnknownError,
   type Database,
@@ -23,6 +24,10 @@ const CHANNEL = "sluice_changes";
 const EXCLUSIVE_LOCK = 7_561_234;
 const INT8 = 20;
 
+function load(): typeof pg {
+  return loadModule<typeof pg>("pg");
+}
+
 /** Opens a pool. Nothing is connected before the first statement. */
 export function openPostgres(url: string): Database {
   return new PostgresDatabase({
@@ -39,7 +44,7 @@ export function openPostgres(url: string): Database {
 
 /** Whole numbers of 64 bits are times and sequence numbers here: all of them fit a double. */
 function toParser(oid: number, format?: string): (value: string) => unknown {
-  return oid === INT8 ? Number : pg.types.getTypeParser(oid, format as "text");
+  return oid === INT8 ? Number : load().types.getTypeParser(oid, format as "text");
 }
 
 class PostgresDatabase implements Database {
@@ -49,7 +54,7 @@ class PostgresDatabase implements Database {
   readonly #announcements: Announcements;
 
   constructor(config: pg.ClientConfig) {
-    this.#pool = new pg.Pool({ ...config, max: CONNECTIONS_MAX });
+    this.#pool = new (load().Pool)({ ...config, max: CONNECTIONS_MAX });
     // A connection that breaks while it is idle: the pool replaces it.
     this.#pool.on("error", () => {});
     this.#announcements = new Announcements(config);
@@ -172,7 +177,7 @@ class Announcements {
   }
 
   #open(): void {
-    const client = new pg.Client(this.#config);
+    const client = new (load().Client)(this.#config);
     this.#client = client;
     client.on("notification", () => this.#notify());
     client.on("error", () => this.#lose(client));

@@ -4,10 +4,11 @@
 
 import { closeSync, openSync } from "node:fs";
 import { open } from "node:fs/promises";
-import Libsql from "libsql";
+import type Libsql from "libsql";
 import { BoundedMap } from "sluice";
 import { every, pause, readMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
+import { loadModule } from "../base/load-module.js";
 import type { Database, Row, SqlValue, Transaction, Unsubscribe } from "./database.js";
 
 /** How often the file is looked at for changes of other processes. */
@@ -24,7 +25,8 @@ const READS = /^\s*(?:SELECT|PRAGMA)\b/i;
 export function openSqlite(path: string): Database {
   try {
     closeSync(openSync(path, "a", 0o600));
-    return new SqliteDatabase(new Libsql(path), new Flushes(`${path}-wal`));
+    const Driver = loadModule<typeof Libsql>("libsql");
+    return new SqliteDatabase(new Driver(path), new Flushes(`${path}-wal`));
   } catch (cause) {
     const seen = `${path}: ${(cause as Error).message}`;
     throw new ServerError("SLUICE_DATABASE_UNAVAILABLE", seen, { cause });
