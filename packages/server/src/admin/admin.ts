@@ -136,11 +136,11 @@ function toReadiness(control: AdminControl, guard: Guard, message: IncomingMessa
 }
 
 function toUrl({ url = "/" }: IncomingMessage): URL {
-  // The host plays no part: only path and query are read.
-  const parsed = URL.canParse(url, "http://admin") ? new URL(url, "http://admin") : undefined;
-  if (parsed === undefined)
-    throw new ServerError("SLUICE_REQUEST_INVALID", "the path is not a valid URL");
-  return parsed;
+  // The host plays no part: only path and query are read. A path that begins with // has none either, whatever a URL
+  // would make of it: what a proxy in front allowed by its path must not become another one here.
+  const whole = url.startsWith("/") ? `http://admin${url}` : url;
+  if (URL.canParse(whole)) return new URL(whole);
+  throw new ServerError("SLUICE_REQUEST_INVALID", "the path is not a valid URL");
 }
 
 function drain(server: Server): Promise<void> {

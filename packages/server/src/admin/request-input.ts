@@ -16,7 +16,8 @@ export const BODY_BYTES_MAX = 65_536;
  * @throws ServerError `SLUICE_REQUEST_INVALID` that says which parameter is wrong, unknown or there twice.
  */
 export function readQuery<T>(shape: Shape<T>, { searchParams }: URL): T {
-  const values: Record<string, string> = {};
+  // No name is special, `__proto__` neither.
+  const values: Record<string, string> = Object.create(null);
   for (const [name, value] of searchParams) {
     if (Object.hasOwn(values, name))
       throw new ServerError("SLUICE_REQUEST_INVALID", `the query has ${show(name)} twice`);

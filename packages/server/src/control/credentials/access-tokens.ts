@@ -1,6 +1,6 @@
 // Access tokens: who may use the admin API, and in which role. A token is shown once, when it is made; a hash is kept.
 
-import { choice, object, optional, required } from "sluice/shapes";
+import { as, choice, object, optional, required, type Shape } from "sluice/shapes";
 import { ServerError, show } from "../../base/errors.js";
 import { readInput } from "../../base/read-input.js";
 import type { Reader } from "../../database/database.js";
@@ -35,9 +35,18 @@ export interface NewAccessToken extends AccessToken {
   readonly secret: string;
 }
 
+/** What the audit log calls callers without an access token: no token may pass for one of them. */
+const RESERVED_NAMES: readonly string[] = ["admin.token", "local", "anonymous"];
+
+const tokenName: Shape<string> = as(displayName, (name, spot) =>
+  RESERVED_NAMES.includes(name.trim().toLowerCase())
+    ? spot.say(`must be another name: ${name.trim()} stands for callers without an access token`)
+    : name,
+);
+
 /** What a token is made of. */
 export const accessTokenShape = object({
-  name: required(displayName, "For people, and for the audit log."),
+  name: required(tokenName, "For people, and for the audit log."),
   role: required(choice(ROLES), "What its holder may do."),
   expiresAtMs: optional(timeMs, "When it ends, in Unix milliseconds. Default: never."),
 });

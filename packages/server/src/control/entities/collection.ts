@@ -49,6 +49,16 @@ export interface CollectionParts {
   readonly fillRandom: FillRandom;
 }
 
+/** What is written. */
+export interface PutEdit {
+  readonly id: string;
+  readonly input: unknown;
+  /** The revision that was edited; 0 if it must not be there yet. Default: whatever it is. */
+  readonly revision?: number | undefined;
+  /** Whether it has to be there. Default false. */
+  readonly mustExist?: boolean | undefined;
+}
+
 const MADE_ID_LENGTH = 12;
 
 /** Reads and changes the entities of one kind. */
@@ -98,19 +108,17 @@ export class Collection<T extends EntityBody> {
   /**
    * Makes an entity, or replaces what it says.
    *
-   * @param edit - `revision`: the one that was edited; 0 if it must not be there yet. Default: whatever it is.
-   * @throws ServerError `SLUICE_REQUEST_INVALID`, or ConflictError if it is at another revision.
+   * @throws ServerError `SLUICE_REQUEST_INVALID`, `SLUICE_NOT_FOUND` if it must exist and does not, or ConflictError if it is at another revision.
    */
-  async put(
-    request: ChangeRequest,
-    edit: { readonly id: string; readonly input: unknown; readonly revision?: number | undefined },
-  ): Promise<Item<T>> {
+  async put(request: ChangeRequest, edit: PutEdit): Promise<Item<T>> {
     const { kind, shape, noun, parentOf, check } = this.#kind;
     const id = readInput(this.#kind.id ?? entityName, edit.id, `the id of a ${noun}`);
     const body = withoutUndefined(readInput(shape, edit.input));
     const [written] = await this.#changes.apply(request, async (entities) => {
+      const isThere = (await entities.find(kind, id)) !== undefined;
+      if (edit.mustExist === true && !isThere) throw await this.#missing(entities, id);
       await check?.({ id, body }, entities);
-      const action = (await entities.find(kind, id)) === undefined ? "create" : "edit";
+      const action = isThere ? "edit" : "create";
       const parent = parentOf?.(body) ?? null;
       return [{ action, kind, id, parent, body, revision: edit.revision }];
     });

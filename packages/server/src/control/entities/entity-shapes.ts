@@ -51,7 +51,17 @@ export const entityName: Shape<string> = stringFor({
   toValue: (name) => (/^[\w.@-]+$/.test(name) ? name : undefined),
 });
 
-/** A name for people. */
-export const displayName: Shape<string> = as(anyString(100), (name, spot) =>
-  name.trim() === "" ? spot.say("must be a name that is not blank") : name,
-);
+/** Control characters, halves of characters, and marks that turn the direction of what stands around them. */
+const UNSHOWN = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
+
+/** A name for people, at most so long. It looks like what it is wherever it is shown. */
+export function nameForPeople(lengthMax: number): Shape<string> {
+  return as(anyString(lengthMax), (name, spot) => {
+    if (name.trim() === "") return spot.say("must be a name that is not blank");
+    if (!UNSHOWN.test(name)) return name;
+    return spot.say("must be a name without control characters and marks of direction");
+  });
+}
+
+/** A name for people of up to 100 characters. */
+export const displayName: Shape<string> = nameForPeople(100);

@@ -17,12 +17,16 @@ const SUBJECT_LENGTH_MAX = 300;
 const CALLER_KINDS: readonly SubjectKind[] = ["tenant", "user", "apiKey"];
 const ALL_KINDS: readonly SubjectKind[] = ["ip", ...CALLER_KINDS];
 
+/** NUL, and halves of characters that take two: no database keeps them as they are. */
+const NOT_KEPT = /[\0\p{Cs}]/u;
+
 /** The subject that a string names; undefined if it names none. */
 export function toSubject(written: string): Subject | undefined {
   const colon = written.indexOf(":");
   const by = ALL_KINDS.find((kind) => kind === written.slice(0, colon));
   const value = written.slice(colon + 1);
   if (by === undefined || value === "" || value !== value.trim()) return undefined;
+  if (NOT_KEPT.test(value)) return undefined;
   return by !== "ip" || isRange(value) ? { by, value } : undefined;
 }
 

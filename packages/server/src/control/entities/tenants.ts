@@ -17,7 +17,7 @@ import {
 import { didYouMean } from "../../base/did-you-mean.js";
 import { ServerError, show } from "../../base/errors.js";
 import type { CollectionKind } from "./collection.js";
-import { entityName } from "./entity-shapes.js";
+import { entityName, nameForPeople } from "./entity-shapes.js";
 
 const ATTRIBUTES_MAX = 50;
 /** The names that a misspelt plan is compared with, at most. */
@@ -49,7 +49,7 @@ const attribute: Shape<string | number> = either("a string or a number", [
 
 /** A customer. */
 export const tenantShape = object({
-  name: optional(anyString(200), "For people."),
+  name: optional(nameForPeople(200), "For people."),
   plan: optional(entityName, "Its plan. Default: none, so that the limits of the rules hold."),
   timeZone: withDefault(timeZone, "UTC", "Where its days and months begin."),
   billingAnchor: withDefault(billingAnchor, 1, "When its months begin."),

@@ -129,8 +129,8 @@ function putRoute<T extends EntityBody>(given: CollectionRoutes<T>): Route {
       const condition = conditionOf(request.message.headers);
       const { revision } = condition;
       // If-Match: * replaces whatever is there, but something has to be.
-      if (revision === undefined) await of(plane).get(id);
-      const edit = { id, input: toBody(shape, request.input), revision };
+      const mustExist = revision === undefined;
+      const edit = { id, input: toBody(shape, request.input), revision, mustExist };
       const item = await underCondition(condition, () => of(plane).put(toChange(request), edit));
       return versioned(toView(item));
     },
