@@ -36,6 +36,9 @@ export interface QuotaLimit extends WindowNumbers {
   readonly algorithm: "quota";
   readonly period: CalendarPeriod;
   readonly calendar: Calendar;
+  /** Present if its time zone, or its anchor, is its own, and not that of a tenant or the default. */
+  readonly ownTimeZone?: true;
+  readonly ownAnchor?: true;
   /** Whether other numbers in mid-period count for the rest of the period only. */
   readonly prorate?: true;
 }

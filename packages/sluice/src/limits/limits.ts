@@ -263,7 +263,11 @@ export function quota(options: QuotaOptions): QuotaLimit {
   const { period } = calendar;
   const numbers = windowNumbers(limit, TIME_MS_MAX / PERIOD_MS_MIN[period]);
   const recoveryMs = PERIOD_MS_MAX[period];
-  const said = prorate ? ({ prorate } as const) : {};
+  const said = {
+    ...(options.timeZone === undefined ? {} : ({ ownTimeZone: true } as const)),
+    ...(options.anchor === undefined ? {} : ({ ownAnchor: true } as const)),
+    ...(prorate ? ({ prorate } as const) : {}),
+  };
   return made({ algorithm: "quota", period, calendar, recoveryMs, ...numbers, ...said });
 }
 
@@ -315,7 +319,8 @@ function siteOf(name: string): OptionSite {
 
 const madeLimits = new WeakSet<object>();
 
-function made<L extends Limit>(limit: L): L {
+/** A limit that is known to be valid, frozen: for constructors of limits only. */
+export function made<L extends Limit>(limit: L): L {
   madeLimits.add(limit);
   return Object.freeze(limit);
 }

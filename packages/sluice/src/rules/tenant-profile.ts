@@ -11,6 +11,16 @@ export interface TenantProfile {
   readonly tier?: string | undefined;
   /** They replace attributes of the same name that the request has. */
   readonly attributes?: Facts["attributes"];
+  /**
+   * Where its days and months begin, as an IANA name: for quotas of rules that count by tenant and whose limit has no time
+   * zone of its own. One that does not exist is ignored.
+   */
+  readonly timeZone?: string | undefined;
+  /**
+   * When its billing periods begin, for the same quotas: the day of the month; or a local date such as
+   * `"2024-01-31T09:30"`, whose weekday and time of day hold for weeks and days too.
+   */
+  readonly billingAnchor?: number | string | undefined;
 }
 
 /** Finds what is known of a tenant; undefined if nothing is. Must be quick, and must not throw. */

@@ -56,17 +56,19 @@ export async function readExceptions(entities: Entities): Promise<RuleException[
   return toExceptions(overrides, plans);
 }
 
-/** What rules know of a tenant: its plan, the tier of that plan, and its attributes. Undefined if there is no such tenant. */
+/** What rules know of a tenant: its plan, the tier of that plan, attributes and calendar. Undefined if there is no such tenant. */
 export function tenantProfileOf(state: ControlState, id: string): TenantProfile | undefined {
   const body = state.find("tenant", id);
   if (body === undefined) return undefined;
-  const { plan, attributes } = as<Tenant>(body);
+  const { plan, attributes, timeZone, billingAnchor } = as<Tenant>(body);
   const planBody = plan === undefined ? undefined : state.find("plan", plan);
   const hasAttributes = Object.keys(attributes ?? {}).length > 0;
   return {
     plan,
     tier: planBody === undefined ? undefined : as<Plan>(planBody).tier,
     attributes: hasAttributes ? attributes : undefined,
+    timeZone,
+    billingAnchor,
   };
 }
 

@@ -239,7 +239,7 @@ export class Policy {
     this.#updatePaths();
   }
 
-  /** Adds plan, tier and attributes of the tenant to requests that name a tenant and no plan. Undefined ends it. */
+  /** Adds what is known of their tenant to requests that name one and no plan; its calendar to all. Undefined ends it. */
   describeTenants(find: FindTenant | undefined): void {
     this.#mustBeOpen();
     this.#findTenant = find;
@@ -322,6 +322,7 @@ export class Policy {
       costs,
       seesResponses,
       switches: this.#switches,
+      findTenant: (tenant) => this.#findTenant?.(tenant),
       before: this.#compiled,
     });
   }

@@ -99,7 +99,10 @@ const OPTIONS = {
   quota: object({
     limit: limitUnits,
     period: required(choice(["day", "week", "month"]), "How long it lasts, by the calendar."),
-    timeZone: withDefault(anyString(64), "UTC", "Whose calendar: the IANA name of a time zone."),
+    timeZone: optional(
+      anyString(64),
+      "Whose calendar: the IANA name of a time zone. Default: that of the tenant if the rule counts by tenant, otherwise UTC.",
+    ),
     anchor: optional(
       either("a number or a local date", [
         { fits: (value) => typeof value === "number", shape: anyNumber({ min: 0, max: 31 }) },

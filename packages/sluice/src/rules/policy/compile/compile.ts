@@ -6,6 +6,7 @@ import type { FailurePolicy } from "../../../stores/store.js";
 import { compileKey, type KeyOf, needsIdentity } from "../../identity-keys/key.js";
 import { Matcher } from "../../match/matcher.js";
 import { EMPTY_MATCH, type Match, type Rule, type RuleSet } from "../../rule.js";
+import type { FindTenant } from "../../tenant-profile.js";
 import type { Switches, SwitchState } from "../operator/switches.js";
 import type { CostFunctions } from "../policy-request/cost.js";
 import type { MeterPlace } from "../policy-request/policy-decision.js";
@@ -21,6 +22,7 @@ import {
   scopeOfTier,
   toRuleLimits,
 } from "./rule-limits.js";
+import { TenantCalendars } from "./tenant-calendars.js";
 import { mustBeUsable } from "./usable-rules.js";
 
 /**
@@ -56,6 +58,8 @@ export interface CompiledRule extends MeterPlace {
   readonly isOn: boolean;
   /** Undefined if there are none. */
   readonly exceptions: ExceptionsInForce | undefined;
+  /** Undefined if the calendars of tenants make no difference. */
+  readonly calendars: TenantCalendars | undefined;
   /** What an operator switched it to. */
   readonly switchedTo: SwitchState;
 }
@@ -75,6 +79,8 @@ export interface CompileOptions {
   readonly seesResponses: boolean;
   /** What operators switched off, whatever the set says. */
   readonly switches: Switches;
+  /** Finds the calendars of tenants. */
+  readonly findTenant: FindTenant;
   /** The rules in force so far: counters that say the same stay the same objects. */
   readonly before: CompiledRules | undefined;
 }
@@ -186,9 +192,10 @@ export class CompiledRules {
     const shadow = rule.onExceed === "shadow";
     const keyOf = toKeyOf(rule, context.keys);
     const switchedTo = options.switches.of(rule.id);
+    const calendars = TenantCalendars.of(limits, options.findTenant);
     return {
-      isPlain: isPlain(rule, ruleSet),
-      isOneLimit: isOneLimit(rule, ruleSet),
+      isPlain: calendars === undefined && isPlain(rule, ruleSet),
+      isOneLimit: calendars === undefined && isOneLimit(rule, ruleSet),
       keyOf,
       units: rule.cost.kind === "constant" ? rule.cost.units : 0,
       limits: toLimits(rule.limits, "rule", rule.id),
@@ -209,6 +216,7 @@ export class CompiledRules {
         rule.exceptions === undefined
           ? undefined
           : new ExceptionsInForce(rule.exceptions, { ...limits, keyOf }, known?.exceptions),
+      calendars,
       switchedTo,
     };
   }

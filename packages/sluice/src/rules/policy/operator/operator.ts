@@ -95,12 +95,22 @@ export class RuleKey {
   #limits(): readonly RuleLimit[] {
     const { limits, tiers, overrides, exceptions } = this.#rule;
     const own = overrides.get(this.#key);
-    if (own !== undefined) return own;
+    if (own !== undefined) return this.#inCalendar([own]).flat();
     const lists = [limits, ...tiers.values()];
-    if (exceptions === undefined) return [...toLargest(lists)];
+    if (exceptions === undefined) return [...toLargest(this.#inCalendar(lists))];
     const places = exceptions.placesOf(this.#key, { wallMs: wallMsOf(this.#clock) });
     const { instead, perhaps, apart } = places;
-    return [...toLargest(instead ?? [...lists, ...perhaps]), ...apart.flat()];
+    const together = this.#inCalendar(instead ?? [...lists, ...perhaps]);
+    return [...toLargest(together), ...this.#inCalendar(apart).flat()];
+  }
+
+  /** The limits by the calendar of the key's tenant, where that makes a difference. */
+  #inCalendar(lists: readonly (readonly RuleLimit[])[]): readonly (readonly RuleLimit[])[] {
+    const { calendars } = this.#rule;
+    if (calendars === undefined) return lists;
+    return lists.map((limits) =>
+      limits.length === 0 ? limits : calendars.limitsOfKey(limits, this.#key),
+    );
   }
 }
 

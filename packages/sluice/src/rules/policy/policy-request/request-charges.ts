@@ -71,8 +71,10 @@ export function addCharges(
   if (key === undefined) return refusesMissing(rule) ? "refused" : "missing";
   if (isExemptKey(rule, key)) return "exempt-key";
   if (said.rolloutPercent < 100 && !isInRollout(said, key)) return "rollout";
-  const limits = limitsOf(rule, key, normalized, context);
-  if (limits.length === 0) return "unlimited";
+  const found = limitsOf(rule, key, normalized, context);
+  if (found.length === 0) return "unlimited";
+  const { calendars } = rule;
+  const limits = calendars === undefined ? found : calendars.limitsOf(found, normalized, key);
   const cost = context.cost ?? toUnits(said.cost, normalized.facts, context.costs);
   return push(rule, limits, key, cost, normalized, context, charges);
 }
