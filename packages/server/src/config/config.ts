@@ -131,6 +131,8 @@ export interface GatewayConfig {
   readonly connectionsMax: number;
   /** Whether `GET /rate_limit` is answered for the caller. Default true. */
   readonly rateLimitPath: string | undefined;
+  /** The header whose value identifies a request, in lower case; undefined: requests have no ids. */
+  readonly requestIdHeader?: string | undefined;
 }
 
 /** The decision API and forward-auth. */

@@ -66,11 +66,12 @@ function toApiKeys(identity: FileValues["identity"]): Config["apiKeys"] {
 
 function toGateway(gateway: FileValues["gateway"], at: ResolvePath): Config["gateway"] {
   if (gateway === undefined) return undefined;
-  const { tls, rateLimitPath, ...rest } = gateway;
+  const { tls, rateLimitPath, requestIdHeader, ...rest } = gateway;
   return {
     ...rest,
     tls: tls === undefined ? undefined : { certFile: at(tls.certFile), keyFile: at(tls.keyFile) },
     rateLimitPath: rateLimitPath === false ? undefined : rateLimitPath,
+    requestIdHeader: requestIdHeader?.toLowerCase(),
   };
 }
 

@@ -20,6 +20,7 @@ import type { Core, Listener } from "../core/core.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { Entry, type EntryHost } from "./entry.js";
 import { toRefusal } from "./gateway-replies.js";
+import { toRequestIds } from "./request-ids.js";
 import { TICK_MS } from "./upstream/connection-pool.js";
 import { Upstream } from "./upstream/upstream.js";
 
@@ -58,6 +59,7 @@ class Gateway implements Listener, EntryHost, Http1Handler {
 
   constructor({ config, policy, clock, telemetry }: Core, gateway: GatewayConfig) {
     const { identity, responses, routes, upstreams } = config;
+    const { requestIdHeader } = gateway;
     this.telemetry = telemetry;
     this.bodyBytesMax = gateway.bodyBytesMax;
     this.rateLimitPath = gateway.rateLimitPath;
@@ -66,6 +68,7 @@ class Gateway implements Listener, EntryHost, Http1Handler {
     this.requestHandler = createRequestHandler(policy, {
       ...responses,
       identity,
+      ...(requestIdHeader === undefined ? {} : toRequestIds(requestIdHeader)),
       onError: (error) => telemetry.problem("the request handler met an error", error),
     });
     this.#routes = new Routes(routes);

@@ -4,6 +4,8 @@ import { listOf, optional, required, section, withDefault } from "./fields.js";
 import { duration, flag, whole } from "./shapes.js";
 import { bearerToken, filePath, listen, serverName, token, urlPathOrFalse } from "./strings.js";
 
+const headerName = () => token("the name of a header");
+
 const HOUR_MS = 3_600_000;
 const GIB_BYTES = 1_073_741_824;
 
@@ -87,6 +89,10 @@ export const gatewaySection = section({
     "/rate_limit",
     "The path at which callers read their own limits; false for none.",
   ),
+  requestIdHeader: optional(
+    headerName(),
+    "The request header whose value identifies a request, so that a retry is charged once: Idempotency-Key, if upstreams answer a repeated one with the first answer, or a header that a trusted proxy sets.",
+  ),
 });
 
 /** The decision API and forward-auth. */
@@ -104,8 +110,6 @@ export const decisionSection = section({
     "The most bytes of a request's body; beyond it 413.",
   ),
 });
-
-const headerName = () => token("the name of a header");
 
 const limitHeadersSection = section({
   limit: withDefault(headerName(), "RateLimit-Limit", "The header with the number of requests."),

@@ -233,10 +233,10 @@ export class RequestHandler implements HandledRequestHost {
       resolvesApiKey || (!this.#isKeyed && this.policy.needsIdentity)
         ? (needs: RequestNeeds) => this.#identify(request, shown, attributes, needs)
         : undefined;
-    const { requestId: idOf } = this.#setup;
+    const { requestId: idOf, requestIdFor } = this.#setup;
     const requestId = idOf === undefined ? undefined : toRequestId(idOf(request.raw));
     if (identify === undefined && requestId === undefined) return undefined;
-    return { identify, requestId, resolvesApiKey };
+    return { identify, requestId, requestIdFor, resolvesApiKey };
   }
 
   #identify(

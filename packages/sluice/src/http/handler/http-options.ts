@@ -70,10 +70,12 @@ export interface HttpOptions<Raw = unknown> {
   /** How many delayed requests may wait at the same time, 0 to 1,000,000; default 1,000. */
   delayedMax?: number;
   /**
-   * An id that makes the same request, sent twice, count once. Never one that a client chose.
-   * Default: none.
+   * An id that makes the same request, sent twice, count once. Never one that a client chose, unless it is for
+   * durable rules only and your application does nothing twice for it. Default: none.
    */
   requestId?: (request: Raw) => string | undefined;
+  /** The rules that the id is for; others count a request each time that it is sent. Default `"all"`. */
+  requestIdFor?: "all" | "durable";
   /** Called with each refusal, before it is answered. Exceptions that it throws go to `onError`. */
   onRefused?: (info: RateLimitInfo, request: Raw) => void;
   /**
@@ -98,6 +100,7 @@ export interface HttpSetup {
   readonly partitionSecret: string | undefined;
   readonly delayedMax: number;
   readonly requestId: ((request: unknown) => string | undefined) | undefined;
+  readonly requestIdFor: "all" | "durable";
   readonly onRefused: ((info: RateLimitInfo, request: unknown) => unknown) | undefined;
   readonly onError: ((error: unknown) => unknown) | undefined;
 }
@@ -121,6 +124,7 @@ const HTTP_FIELDS = {
   partitionKey: optional(object({ secret: required(secretString) })),
   delayedMax: withDefault(wholeNumber(DELAYED), 1_000),
   requestId: optional(anyFunction),
+  requestIdFor: withDefault(choice(["all", "durable"]), "all"),
   onRefused: optional(anyFunction),
   onError: optional(anyFunction),
 } satisfies Record<keyof HttpOptions, Field<unknown>>;
@@ -212,6 +216,7 @@ function toHttpSetup(given: ReadFields<typeof HTTP_FIELDS>, clock: Clock): HttpS
     partitionSecret: given.partitionKey?.secret,
     delayedMax: given.delayedMax,
     requestId: given.requestId,
+    requestIdFor: given.requestIdFor,
     onRefused: given.onRefused,
     onError: given.onError,
   };

@@ -1,6 +1,7 @@
 // The rate limit headers of a response. The forms of draft-8 and later list every limit by name; older
 // ones, and X-RateLimit-*, have the numbers of the limit that binds. Rules that are shadows or hide
-// themselves are in none, and a limit whose state is not known shows only what it promises.
+// themselves are in none, and a limit whose state is not known shows only what it promises. Durable rules that say so
+// warn in a header of their own when a set share of their quota is used.
 
 import { type Clock, wallMsOf } from "../../base/clock.js";
 import type { LimitTexts } from "../../rules/policy/compile/rule-limits.js";
@@ -55,6 +56,7 @@ export class HeaderWriter {
   write(decision: PolicyDecision, retry: Retry | undefined): string {
     let policies = "";
     let states = "";
+    let warnings = "";
     let bound: DecidedRuleCharge | undefined;
     let boundTexts: LimitTexts | undefined;
     for (const result of decision.charges) {
@@ -64,6 +66,7 @@ export class HeaderWriter {
       if (policies !== "") policies += ", ";
       policies += this.#isNamed ? texts.namedPolicy + pk : texts.policy;
       if (!isKnown(result)) continue;
+      if (result.ruleLimit.warnAt !== undefined) warnings = withWarning(warnings, texts, result);
       if (this.#isNamed) {
         if (states !== "") states += ", ";
         states += texts.namedState + toState(texts, result, retry) + pk;
@@ -75,6 +78,7 @@ export class HeaderWriter {
     if (policies === "") return "";
     let lines = this.#options.headers === "none" ? "" : `RateLimit-Policy: ${policies}\r\n`;
     if (states !== "") lines += `RateLimit: ${states}\r\n`;
+    if (warnings !== "") lines += `Sluice-Quota-Warning: ${warnings}\r\n`;
     if (bound === undefined || boundTexts === undefined) return lines;
     return lines + this.#toNumbers(boundTexts, bound, retry);
   }
@@ -95,6 +99,8 @@ export class HeaderWriter {
     } else if (this.#options.headers !== "none") {
       lines = `RateLimit-Policy: ${texts.policy}\r\n`;
     }
+    const warning = answer.ruleLimit.warnAt === undefined ? "" : withWarning("", texts, answer);
+    if (warning !== "") lines += `Sluice-Quota-Warning: ${warning}\r\n`;
     return lines + this.#toNumbers(texts, answer, undefined);
   }
 
@@ -139,6 +145,16 @@ export class HeaderWriter {
 /** While the store fails, only the fallback `local` counts, so only it knows what is left. */
 function isKnown({ isKnown, verdict, counter }: DecidedRuleCharge): boolean {
   return isKnown && (verdict.source !== "fallback" || counter.onStoreFailure === "local");
+}
+
+/** The warnings, and that of a durable quota of which so much is used: its share, rounded down to hundredths. */
+function withWarning(warnings: string, { name }: LimitTexts, bound: Bound): string {
+  const { verdict, ruleLimit } = bound;
+  const used = Math.max(0, 1 - verdict.remaining / verdict.limit);
+  // A difference such as 1 - 0.2 may fall short of the share by its last digit.
+  if (used + 1e-9 < (ruleLimit.warnAt ?? 1)) return warnings;
+  const warning = `"${name}";used=${Math.floor(used * 100 + 1e-7) / 100}`;
+  return warnings === "" ? warning : `${warnings}, ${warning}`;
 }
 
 /**

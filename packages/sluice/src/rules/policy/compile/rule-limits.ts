@@ -37,6 +37,8 @@ export interface RuleLimit {
   readonly isEnlarged: boolean;
   /** Whether what is charged is settled when the request has ended. */
   readonly isHeld: boolean;
+  /** The least used share of a durable quota at which responses carry a warning; undefined if they never do. */
+  readonly warnAt: number | undefined;
   /** Undefined until a response shows it. */
   texts: LimitTexts | undefined;
   /** The limit as the rule has it: what is counted differs from it where a rule delays. */
@@ -87,6 +89,7 @@ export function toRuleLimits(
       mayDelay: isEnlarged || (limit.algorithm === "leakyBucket" && limit.mode === "shape"),
       isEnlarged,
       isHeld: isPermit || rule.when !== undefined || rule.settle !== undefined,
+      warnAt: rule.durable?.hasHeader ? rule.durable.alertShares[0] : undefined,
       texts: undefined,
       limit,
       from,

@@ -37,6 +37,11 @@ export interface AdmitOptions {
    */
   readonly requestId?: string | undefined;
   /**
+   * The rules that the id is for. `"durable"`: others count the request each time that it is sent, so that the id may be
+   * one that a client chose if what stands behind the policy does nothing twice for it. Default `"all"`.
+   */
+  readonly requestIdFor?: "all" | "durable" | undefined;
+  /**
    * What the request costs under every rule that matches, in whole units, instead of what the rules say.
    * Never take it from an untrusted client.
    */

@@ -12,7 +12,7 @@ export function toDecideOptions(
   charges: readonly RuleCharge[],
   isLast: boolean,
   nowMs: number,
-  { requestId }: AdmitOptions,
+  { requestId, requestIdFor }: AdmitOptions,
 ): DecideOptions {
   let hold: boolean | "briefly" = isLast ? false : "briefly";
   let hasQuota = false;
@@ -22,6 +22,12 @@ export function toDecideOptions(
     else if (!charge.isFinal && hold === false) hold = "briefly";
     hasQuota ||= charge.ruleLimit.isQuota;
   }
-  if (requestId !== undefined) return { hold, blockNowMs: nowMs, requestId };
+  const isNamed = requestId !== undefined && (requestIdFor !== "durable" || isDurable(charges[0]));
+  if (isNamed) return { hold, blockNowMs: nowMs, requestId };
   return hold === false && !hasQuota ? PLAIN : { hold, blockNowMs: nowMs };
+}
+
+/** Whether a charge goes to the durable store, and with it all others of its lane. */
+function isDurable({ counter }: RuleCharge): boolean {
+  return counter.durable !== undefined;
 }

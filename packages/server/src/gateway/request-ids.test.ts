@@ -1,0 +1,73 @@
+// Requests with an id at the gateway: retries count once under durable rules, and each time under all others.
+
+import { memoryStore } from "sluice";
+import { afterEach, describe, expect, it } from "vitest";
+import { startGateway, startUpstream, stopAll } from "../../test/proxy-fixture.js";
+
+afterEach(stopAll);
+
+const rules = [
+  {
+    id: "exports",
+    key: "ip",
+    limit: { quota: { limit: 10, period: "month" } },
+    durable: { alertAt: ["20%"], header: true },
+  },
+  { id: "burst", key: "ip", limit: "9/minute" },
+];
+
+async function stand(requestIdHeader: string | undefined) {
+  const upstream = await startUpstream((_, response) => void response.end("done"));
+  const { url, core } = await startGateway(upstream, {
+    rules,
+    gateway: { requestIdHeader },
+    core: { durableStore: memoryStore() },
+  });
+  const send = (headers: Record<string, string>, path = "/exports") =>
+    fetch(`${url}${path}`, { method: "POST", headers });
+  const left = async () => {
+    const states = await core.policy.state({ method: "GET", path: "/", ip: "127.0.0.1" });
+    return states.map(({ remaining }) => remaining);
+  };
+  return { send, left, url };
+}
+
+describe("a gateway with requestIdHeader", () => {
+  it("charges a retry once under durable rules, and each time under others", async () => {
+    const { send, left } = await stand("idempotency-key");
+    for (let n = 0; n < 3; n++) {
+      expect((await send({ "Idempotency-Key": "a" })).status).toBe(200);
+    }
+    expect(await left()).toEqual([9, 6]);
+  });
+
+  it("distinguishes other ids, other requests, other credentials and requests without an id", async () => {
+    const { send, left } = await stand("idempotency-key");
+    await send({ "Idempotency-Key": "a" });
+    await send({ "Idempotency-Key": "b" });
+    await send({ "Idempotency-Key": "a" }, "/other");
+    await send({ "Idempotency-Key": "a", Authorization: "Bearer x" });
+    await send({});
+    await send({});
+    expect(await left()).toEqual([4, 3]);
+  });
+
+  it("ignores the header unless it is configured", async () => {
+    const { send, left } = await stand(undefined);
+    await send({ "Idempotency-Key": "a" });
+    await send({ "Idempotency-Key": "a" });
+    expect(await left()).toEqual([8, 7]);
+  });
+});
+
+describe("a gateway with durable rules", () => {
+  it("warns in a header, and shows the quota at GET /rate_limit", async () => {
+    const { send, url } = await stand(undefined);
+    expect((await send({})).headers.get("sluice-quota-warning")).toBeNull();
+    const second = await send({});
+    expect(second.headers.get("sluice-quota-warning")).toBe('"exports";used=0.2');
+    expect(second.headers.get("ratelimit")).toMatch(/^"exports";r=8;/);
+    const shown = (await (await fetch(`${url}/rate_limit`)).json()) as unknown;
+    expect(JSON.stringify(shown)).toContain('"exports"');
+  });
+});
