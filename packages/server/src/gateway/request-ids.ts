@@ -7,7 +7,7 @@ import type { Exchange } from "sluice-http1";
 
 /**
  * Options by which requests with the header count once under durable rules. The id also says which request it is and
- * with which credentials, so that callers who choose the same value are told apart.
+ * with which credentials, so that callers that choose the same value are not mixed up.
  *
  * @param header - Its name, in lower case.
  */
