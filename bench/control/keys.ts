@@ -15,23 +15,44 @@ import type { Bench, Finding } from "../bench.js";
 import { toFinding } from "../bench.js";
 import { type Comparison, type Contender, collectGarbage, compare } from "../harness.js";
 import { RandomIds } from "../random.js";
+import { type GatewayRates, measureGateways, toGatewayFinding } from "./keys-gateway.js";
+import {
+  KEY_LENGTH,
+  KEYS,
+  type MakeSecret,
+  makeKeys,
+  PLANS,
+  TENANTS,
+  toEntities,
+  toKeys,
+  toTenantId,
+} from "./known-keys.js";
 
-const KEYS = 100_000;
-const TENANTS = 1_000;
-/** Of a key as it is sent. */
-const KEY_LENGTH = 56;
 const OPERATIONS = 300_000;
 const LIMIT = tokenBucket({ capacity: 1_000_000_000, refillPerSecond: 1_000_000_000 });
-const PLANS = ["free", "pro", "max"] as const;
 
-export const keyLookup: Bench<Comparison> = {
+/** The decisions of a request handler in this process, or requests through a gateway. */
+type Speeds = { readonly decisions: Comparison } | { readonly gateways: GatewayRates };
+
+export const keyLookup: Bench<Speeds> = {
   id: "control/key-lookup",
   unit: "ratio",
   bound: { is: "at least", bar: 0.8, goal: 0.95 },
-  parts: ["all"],
-  runPart: async () => compare(await byApiKey(), byHeader(), { operations: OPERATIONS }),
-  conclude: (parts) => parts.map(toFinding),
+  parts: ["decisions", "gateway"],
+  runPart: async (part) =>
+    part === "gateway"
+      ? { gateways: await measureGateways((await loadControl()).makeSecret) }
+      : { decisions: await compareDecisions() },
+  conclude: (parts) =>
+    parts.map((part) =>
+      "decisions" in part ? toFinding(part.decisions) : toGatewayFinding(part.gateways),
+    ),
 };
+
+// By processor time, as the requests through the gateway are measured.
+async function compareDecisions(): Promise<Comparison> {
+  return compare(await byApiKey(), byHeader(), { operations: OPERATIONS, isByCpu: true });
+}
 
 /** What the keys of a node took. */
 interface Footprint {
@@ -48,14 +69,8 @@ export const keyBytes: Bench<Footprint> = {
   conclude: (parts) => parts.map(toFootprint),
 };
 
-interface MadeKey {
-  readonly id: string;
-  readonly secret: string;
-  readonly hash: string;
-}
-
 /** What is used of the modules of the service that have keys, which it does not export. */
-interface ControlModules {
+export interface ControlModules {
   readonly ControlState: new (snapshot?: {
     sequence: number;
     entities: readonly object[];
@@ -66,38 +81,28 @@ interface ControlModules {
     readonly lookupsPerSecond: number;
     readonly unknownKeys: "refuse";
   }) => KeyResolver;
-  readonly makeSecret: (use: "apiKey", fillRandom: (bytes: Uint8Array) => void) => MadeKey;
+  readonly makeSecret: MakeSecret;
 }
 
-interface NodeState {
+/** What is used of what a node knows. */
+export interface NodeState {
   readonly keys: { readonly bytes: number };
   count(kind: "api-key"): number;
   apply(changes: readonly object[]): unknown;
 }
 
-async function loadControl(): Promise<ControlModules> {
+/** Loads them. */
+export async function loadControl(): Promise<ControlModules> {
   const names = ["state/state.js", "keys/control-key-resolver.js", "credentials/secret-format.js"];
   const dist = new URL("../../../packages/server/dist/control/", import.meta.url);
   const modules = await Promise.all(names.map((name) => import(new URL(name, dist).href)));
   return Object.assign({}, ...modules);
 }
 
-/** Bytes that look random, the same in every run. */
-function toFill(): (bytes: Uint8Array) => void {
-  const ids = new RandomIds(256);
-  return (bytes) => {
-    for (let i = 0; i < bytes.length; i++) bytes[i] = ids.next();
-  };
-}
-
 async function byApiKey(): Promise<Contender> {
   const { ControlState, ControlKeyResolver, makeSecret } = await loadControl();
-  const fill = toFill();
-  const keys: MadeKey[] = Array.from({ length: KEYS }, () => makeSecret("apiKey", fill));
-  const state = new ControlState({
-    sequence: 1,
-    entities: [...toPlans(), ...toTenants(), ...toKeys(keys)],
-  });
+  const keys = makeKeys(makeSecret);
+  const state = new ControlState({ sequence: 1, entities: toEntities(keys) });
   const keyResolver = new ControlKeyResolver({
     state,
     lookUp: async () => undefined,
@@ -126,10 +131,6 @@ function byHeader(): Contender {
     return handle("x-tenant", texts.toString("latin1", at, at + length));
   };
   return toContender("the same rule by a header", KEYS, ask);
-}
-
-function toTenantId(n: number): string {
-  return `t${`${n}`.padStart(5, "0")}`;
 }
 
 function toContender(name: string, count: number, ask: (id: number) => boolean): Contender {
@@ -172,24 +173,6 @@ function toRequest(header: string, value: string): HttpRequest {
     raw: undefined,
     readBody: () => undefined,
   };
-}
-
-function toPlans() {
-  return PLANS.map((id) => ({ kind: "plan", id, sequence: 1, body: { tier: id } }) as const);
-}
-
-function toTenants() {
-  return Array.from({ length: TENANTS }, (_, n) => {
-    const body = { plan: PLANS[n % PLANS.length], status: "active" };
-    return { kind: "tenant", id: toTenantId(n), sequence: 1, body } as const;
-  });
-}
-
-function toKeys(keys: readonly Pick<MadeKey, "id" | "hash">[]) {
-  return keys.map(({ id, hash }, n) => {
-    const body = { tenant: toTenantId(n % TENANTS), scopes: ["read"], hash };
-    return { kind: "api-key", id, sequence: n + 1, body } as const;
-  });
 }
 
 async function weigh(): Promise<Footprint> {

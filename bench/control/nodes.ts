@@ -1,6 +1,7 @@
 // Nodes of a control plane for benchmarks: a control node in this process, followers in processes of their own.
 
 import { type ChildProcess, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,6 +25,15 @@ export function rulesText(name: string, count: number): string {
     limit: "1000/minute",
   }));
   return JSON.stringify({ version: 1, rules });
+}
+
+/** A snapshot as nodes keep it: a header with a checksum, then one entity a line. */
+export function snapshotText(entities: readonly object[]): string {
+  const sequence = entities.length;
+  const lines = entities.map((entity) => `${JSON.stringify(entity)}\n`).join("");
+  const sha256 = createHash("sha256").update(`${sequence} \n${lines}`).digest("hex");
+  const header = { format: 1, sequence, hash: "", entities: entities.length, sha256 };
+  return `${JSON.stringify(header)}\n${lines}`;
 }
 
 /** Starts a control node over an SQLite file. */
