@@ -251,14 +251,36 @@ describe("a handled request", () => {
     expect(handle().remaining).toBe(0);
   });
 
-  it("says whether it has to be finished, and whether by the bytes of the response", () => {
+  it("says whether it has to be finished, and whether by the bytes or the body of the response", () => {
     const held = (rule: object) => {
       const handled = requestHandlerOf([{ id: "r", limit: three, ...rule }]).handle();
-      return [handled.isHeld, handled.needsBytes];
+      return [handled.isHeld, handled.needsBytes, handled.needsBody];
     };
-    expect(held({})).toEqual([false, false]);
-    expect(held({ when: { status: [401] } })).toEqual([true, false]);
-    expect(held({ settle: "bytes" })).toEqual([true, true]);
+    expect(held({})).toEqual([false, false, false]);
+    expect(held({ when: { status: [401] } })).toEqual([true, false, false]);
+    expect(held({ settle: "bytes" })).toEqual([true, true, false]);
+    expect(held({ settle: { json: "units" } })).toEqual([true, false, true]);
+  });
+
+  it("reads the body for all rules that settle by it, and settles each by its own numbers", () => {
+    const rules = [
+      { id: "a", limit: fixedWindow({ limit: 100, windowMs: 60_000 }), settle: { json: "a.b" } },
+      { id: "c", limit: fixedWindow({ limit: 200, windowMs: 60_000 }), settle: { json: "c" } },
+    ];
+    const { handle } = requestHandlerOf(rules);
+    const handled = handle();
+    const headers = { contentType: "application/json", contentEncoding: undefined };
+    const body = handled.toBodyMeter(headers);
+    body?.read(new TextEncoder().encode('{"a":{"b":30},"c":50}'));
+    body?.end();
+    handled.finish({ status: 200, body });
+    const left = handle().decision.results.map(({ verdict }) => verdict.remaining);
+    expect(left).toEqual([69, 149]);
+    expect(
+      requestHandlerOf([{ id: "r", limit: three }])
+        .handle()
+        .toBodyMeter(headers),
+    ).toBe(undefined);
   });
 });
 
