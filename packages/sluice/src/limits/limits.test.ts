@@ -100,7 +100,7 @@ describe("constructors of limits", () => {
     [
       "refill amount 0",
       () => tokenBucket({ capacity: 1, refill: { amount: 0, everyMs: 1 } }),
-      "tokenBucket.refill: amount",
+      "tokenBucket: refill.amount",
     ],
     [
       "a bucket too large for its rate",
