@@ -88,8 +88,9 @@ describe.each(all)("a durable quota of tokens in $name", (databases) => {
   });
 
   it("keeps what was reserved for a response that its backend cut short", async () => {
-    const { database, ask, untilLeft } = await start();
+    const { database, ask, untilLeft, entries } = await start();
     await ask("/broken");
+    await eventually(async () => (await entries()).at(-1)?.[0] === "commit", "a commit");
     await untilLeft(600);
     expect(await verifyLedger(database)).toMatchObject({ problems: [] });
   });
