@@ -33,54 +33,43 @@ async function loadLedger(): Promise<LedgerModules> {
   return Object.assign({}, ...modules);
 }
 
-const { migrate, openDatabase, LedgerStore } = await loadLedger();
-
 /** An open database, and how to end it. */
 export interface BenchDatabase {
   readonly database: Database;
+  /** A ledger in it that sweeps nothing. */
+  openStore(): Store;
   end(): Promise<void>;
 }
 
 /** A PostgreSQL that flushes its log at every commit. */
 export async function openPostgres(): Promise<BenchDatabase> {
   const server = await startPostgres({ fsync: "on", shared_buffers: "128MB" });
-  const database = openDatabase(server.createDatabase(), "/");
-  await migrate(database);
-  return {
-    database,
-    async end() {
-      await database.close();
-      await server.stop();
-    },
-  };
+  return open(server.createDatabase(), () => server.stop());
 }
 
-/** An SQLite file with `synchronous = FULL`. */
+/** An SQLite file whose log is flushed at every commit. */
 export async function openSqlite(): Promise<BenchDatabase> {
   const folder = mkdtempSync(join(tmpdir(), "sluice-bench-"));
-  const database = openDatabase(`file:${join(folder, "ledger.db")}`, "/");
+  return open(`file:${join(folder, "ledger.db")}`, async () => rmSync(folder, { recursive: true }));
+}
+
+async function open(url: string, end: () => Promise<void>): Promise<BenchDatabase> {
+  const { migrate, openDatabase, LedgerStore } = await loadLedger();
+  const database = openDatabase(url, "/");
   await migrate(database);
+  const options = { actor: "bench", clock, sweepMs: 0, retryMsMax: 60_000 };
   return {
     database,
+    openStore: () => new LedgerStore(database, options),
     async end() {
       await database.close();
-      rmSync(folder, { recursive: true });
+      await end();
     },
   };
 }
 
 const clock = { now: () => Date.now() };
 const counter = { scope: "exports", part: 0, limit: quota({ limit: 1e12, period: "month" }) };
-
-/** A ledger that sweeps nothing. */
-export function openStore(database: Database): Store {
-  return new LedgerStore(database, {
-    actor: "bench",
-    clock,
-    sweepMs: 0,
-    retryMsMax: 60_000,
-  });
-}
 
 /** A charge of one unit to one of so many accounts. */
 export function chargeOf(n: number, accounts: number): Charge[] {

@@ -4,14 +4,7 @@
 import type { Store } from "sluice";
 import { type Bench, toRatioFinding } from "../bench.js";
 import { effort } from "../effort.js";
-import {
-  type BenchDatabase,
-  chargeOf,
-  openPostgres,
-  openSqlite,
-  openStore,
-  runCallers,
-} from "./databases.js";
+import { type BenchDatabase, chargeOf, openPostgres, openSqlite, runCallers } from "./databases.js";
 
 const CALLERS = 200;
 const ROUNDS = effort({ full: 9, quick: 2 });
@@ -69,10 +62,10 @@ export const ledgerSqlite = toBench({
 });
 
 async function measure(open: () => Promise<BenchDatabase>, accounts: number): Promise<Rates> {
-  const { database, end } = await open();
-  const grouped = openStore(database);
+  const { openStore, end } = await open();
+  const grouped = openStore();
   // A store of its own for each caller shares no transaction with the others.
-  const single = Array.from({ length: CALLERS }, () => openStore(database));
+  const single = Array.from({ length: CALLERS }, () => openStore());
   const runGrouped = (operations: number) =>
     perSecond(operations, async (n) => grouped.decide(chargeOf(n, accounts)));
   const runSingle = (operations: number) =>

@@ -3,7 +3,7 @@
 
 import { type Bench, toRatioFinding } from "../bench.js";
 import { effort } from "../effort.js";
-import { chargeOf, openPostgres, openStore } from "./databases.js";
+import { chargeOf, openPostgres } from "./databases.js";
 
 const PER_SECOND = 1_000;
 const ROUNDS = effort({ full: 9, quick: 2 });
@@ -33,9 +33,9 @@ export const ledgerLatency: Bench<Waits> = {
 };
 
 async function measure(): Promise<Waits> {
-  const { database, end } = await openPostgres();
+  const { database, openStore, end } = await openPostgres();
   await database.query("CREATE TABLE bench_rows (id BIGINT PRIMARY KEY, body TEXT)");
-  const store = openStore(database);
+  const store = openStore();
   let rows = 0;
   const insert = () => database.query(INSERT, [++rows, "one row"]);
   const check = async (n: number) => store.decide(chargeOf(n, ACCOUNTS));

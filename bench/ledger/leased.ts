@@ -7,7 +7,7 @@ import { type Comparison, type Contender, compare } from "../harness.js";
 import { RandomIds, toKey } from "../random.js";
 import { runTurns } from "../redis/callers.js";
 import { PATIENT } from "../redis/contenders.js";
-import { openPostgres, openStore } from "./databases.js";
+import { openPostgres } from "./databases.js";
 
 const OPERATIONS = 1_000_000;
 const KEYS = 100;
@@ -32,8 +32,8 @@ export const ledgerLeased: Bench<Race> = {
 };
 
 async function measure(): Promise<Race> {
-  const { database, end } = await openPostgres();
-  const ledger = openStore(database);
+  const { openStore, end } = await openPostgres();
+  const ledger = openStore();
   const store = leased(resilient(ledger, PATIENT));
   try {
     const durable = createLimiter({ limit, store });
