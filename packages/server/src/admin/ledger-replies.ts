@@ -86,6 +86,33 @@ const problem = open({
   problem: required(text),
 });
 
+const reconciled = open({
+  meter: required(text, "The id of the rule."),
+  part: required(finiteNumber, "Which of the limits of the rule, from 0."),
+  period: required(period),
+  charged: required(finiteNumber, "Units that the ledger has charged."),
+  admitted: required(finiteNumber, "Units that nodes say they admitted."),
+  leased: required(finiteNumber, "In blocks that were not returned yet."),
+  reserved: required(finiteNumber, "In reservations that were not settled yet."),
+  lapsed: required(finiteNumber, "Returned when their grant had ended: they stay charged."),
+  unexplained: required(finiteNumber, "What nothing of this explains."),
+});
+
+const hold = open({
+  accountId: required(text),
+  meter: required(text),
+  subject: required(text),
+  sequence: required(finiteNumber, "Of its entry."),
+  kind: required(choice(["reserve", "lease"])),
+  units: required(finiteNumber),
+  holder: required(text, "The process that has it."),
+  expiresAtMs: required(finiteNumber),
+  isOverdue: required(
+    flag,
+    "Whether it should have been settled: the process of such a lease died.",
+  ),
+});
+
 /** The shapes, by what is answered. */
 export const ledgerAnswers = {
   quotas: open({
@@ -112,6 +139,12 @@ export const ledgerAnswers = {
     isRepeated: required(flag, "Whether it was made before, under the same Idempotency-Key."),
   }),
   ledgerEntries: pageOf(entry),
+  reconciliation: open({
+    explained: required(flag, "Whether all of the difference is explained."),
+    meters: required(many(reconciled)),
+    holdCount: required(finiteNumber),
+    holds: required(many(hold), "A hundred at most: the overdue ones first, then the largest."),
+  }),
   ledgerReport: open({
     valid: required(flag),
     accounts: required(finiteNumber, "Accounts that were read."),

@@ -13,6 +13,7 @@ import {
   listEntries,
 } from "./entry-pages.js";
 import { type QuotaFilter, type QuotaStatus, readQuotas } from "./quota-status.js";
+import { type ReconcileFilter, type Reconciliation, reconcile } from "./reconcile.js";
 import { type MeterUsage, readUsage, type UsageFilter } from "./usage.js";
 
 /** Reads the ledger. All methods reject with `SLUICE_DATABASE_UNAVAILABLE` while the database is unavailable. */
@@ -49,6 +50,11 @@ export class LedgerReader {
   /** How many entries there are. */
   countEntries(filter: EntryFilter): Promise<number> {
     return countEntries(this.#database, filter);
+  }
+
+  /** What nodes say they admitted against what was charged. */
+  reconcile(filter: ReconcileFilter): Promise<Reconciliation> {
+    return reconcile(this.#database, filter);
   }
 
   /** Whether the ledger is whole. */

@@ -131,6 +131,27 @@ export const ledgerRoutes: readonly Route[] = [
     },
   }),
   controlRoute({
+    method: "GET",
+    path: "/v1/ledger/reconcile",
+    role: "viewer",
+    summary:
+      "What nodes say they admitted against what the ledger has charged, and who holds the rest.",
+    query: object({
+      meter: optional(ruleId, "Only this rule."),
+      at: optional(queryTime, "In the periods that hold this time. Default: now."),
+    }),
+    reply: ledgerAnswers.reconciliation,
+    handle: async (plane, { query: { meter, at } }, { core }) => {
+      const nowMs = wallMsOf(core);
+      const atMs = at === undefined ? nowMs : toMs(at, "UTC");
+      const found = await plane.ledger.reconcile({ meter, atMs, nowMs });
+      return json({
+        explained: found.meters.every(({ unexplained }) => unexplained === 0),
+        ...found,
+      });
+    },
+  }),
+  controlRoute({
     method: "POST",
     path: "/v1/ledger/verify",
     role: "operator",

@@ -71,6 +71,17 @@ describe.each(all)("the verbs of the ledger, in $name", (databases) => {
     expect(JSON.parse(json.out)).toMatchObject({ valid: false, problemCount: 1 });
   });
 
+  it("ledger reconcile names who holds the difference, and exits with 1 if it does not know", async () => {
+    const { code, out } = await run(["ledger", "reconcile"]);
+    expect(code).toBe(0);
+    expect(out).toMatch(/exports +2023-11-01 to 2023-12-01 +502 +402 +100 +0 +0 +0\n/);
+    expect(out).toMatch(/node-1 +exports +tenant:acme +4 +lease +100 +overdue/);
+    await admin.database.query("DELETE FROM ledger_holds");
+    expect(await run(["ledger", "reconcile", "--json"])).toMatchObject({ code: 1 });
+    const before = await run(["ledger", "reconcile", "--at", "2022-01-01"]);
+    expect(before).toMatchObject({ code: 0, out: "nothing was charged in this period\n" });
+  });
+
   it("ledger export writes CSV and JSON; a bar only where a person looks", async () => {
     const csv = await run(["ledger", "export", ...SPAN, "--format", "csv"]);
     expect(csv).toMatchObject({ code: 0, err: "" });

@@ -7,6 +7,7 @@ import { safe } from "../../text/colours.js";
 import { formatTable } from "../../text/table.js";
 import { addVerb, type CommandParts } from "../control/control-verb.js";
 import { addExportCommand } from "./export-command.js";
+import { addReconcileCommand } from "./reconcile-command.js";
 
 /** How long a verification may take: an hour is a billion entries. */
 const VERIFY_MS_MAX = 3_600_000;
@@ -27,6 +28,7 @@ export function addLedgerCommands(program: Command, parts: CommandParts): void {
     },
   });
   addExportCommand(ledger, parts);
+  addReconcileCommand(ledger, parts);
 }
 
 function toLines(report: ReplyOf<"ledgerReport">): string[] {
