@@ -13,7 +13,8 @@ export type Unit =
   | "percent"
   | "ns"
   | "ms"
-  | "commands";
+  | "commands"
+  | "entries/s";
 
 /** What must hold and what is aimed at. */
 export interface Bound {

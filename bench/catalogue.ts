@@ -13,6 +13,7 @@ import { importCore, importExpress } from "./import/import.js";
 import { ledgerGroup, ledgerHot, ledgerSqlite } from "./ledger/group-commit.js";
 import { ledgerLatency } from "./ledger/latency.js";
 import { ledgerLeased } from "./ledger/leased.js";
+import { ledgerVerify } from "./ledger/verify.js";
 import { adversarial } from "./memory/adversarial.js";
 import { algorithms } from "./memory/algorithms.js";
 import { bytesBucket, bytesSliding } from "./memory/bytes.js";
@@ -97,6 +98,7 @@ export const benches: readonly Bench[] = [
   ledgerSqlite,
   ledgerLeased,
   ledgerLatency,
+  ledgerVerify,
 ];
 
 /** The benchmarks whose id starts with one of `names`; all if there are none. */

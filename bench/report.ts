@@ -98,6 +98,8 @@ export function toFigure(value: number, unit: Unit): string {
       return `${value.toFixed(2)} ms`;
     case "commands":
       return String(Number(value.toPrecision(3)));
+    case "entries/s":
+      return `${toCount(value)} entries/s`;
   }
 }
 

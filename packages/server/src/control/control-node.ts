@@ -265,7 +265,9 @@ export class ControlNode {
     const database = this.#database;
     const { rulesUse } = this.#options;
     const enforce = (sequence: number) => this.#enforce(sequence);
-    return database && new ControlPlane({ database, enforce, rulesUse });
+    if (database === undefined || this.#config.kind !== "database") return undefined;
+    const databaseUrl = this.#config.database;
+    return new ControlPlane({ database, databaseUrl, enforce, rulesUse });
   }
 
   #toNodes(): ControlNodes | undefined {

@@ -33,6 +33,8 @@ import { readExceptions } from "./state/policy-inputs.js";
 /** What a control plane is made of. */
 export interface ControlPlaneOptions {
   readonly database: Database;
+  /** Of the database, with an absolute path, for threads with connections of their own. Default: there are none. */
+  readonly databaseUrl?: string;
   /** Resolves when this node enforces the changes up to a sequence number. Default: changes don't wait. */
   readonly enforce?: (sequence: number) => Promise<void>;
   /** What the policies of this service can do. Default: they can use all rules that parse. */
@@ -90,7 +92,7 @@ export class ControlPlane {
     this.blocks = new Collection(blocks, parts);
     const urgent = new Changes(database, { now, enforce, ...URGENT });
     this.switches = new Collection(switches, { ...parts, changes: urgent });
-    this.ledger = new LedgerReader(database);
+    this.ledger = new LedgerReader(database, options.databaseUrl);
     this.keyedActs = new KeyedActs(database, now);
     this.accessTokens = new AccessTokens(database, changes, { fillRandom, now });
     this.deliveries = new Deliveries(database);

@@ -3,6 +3,7 @@
 
 import type { Database } from "../../database/database.js";
 import type { LedgerReport } from "../verify/report.js";
+import { verifyInThreads } from "../verify/verify-in-threads.js";
 import { verifyLedger } from "../verify/verify-ledger.js";
 import {
   type AccountEntry,
@@ -19,9 +20,12 @@ import { type MeterUsage, readUsage, type UsageFilter } from "./usage.js";
 /** Reads the ledger. All methods reject with `SLUICE_DATABASE_UNAVAILABLE` while the database is unavailable. */
 export class LedgerReader {
   readonly #database: Database;
+  readonly #url: string | undefined;
 
-  constructor(database: Database) {
+  /** @param url - Of the database, with an absolute path: it is verified by threads of their own. Default: in this one. */
+  constructor(database: Database, url?: string) {
     this.#database = database;
+    this.#url = url;
   }
 
   /** How the quotas of a subject stand. */
@@ -59,6 +63,6 @@ export class LedgerReader {
 
   /** Whether the ledger is whole. */
   verify(): Promise<LedgerReport> {
-    return verifyLedger(this.#database);
+    return this.#url === undefined ? verifyLedger(this.#database) : verifyInThreads(this.#url);
   }
 }
