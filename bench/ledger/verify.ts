@@ -10,9 +10,9 @@ import type { Bench } from "../bench.js";
 import { effort } from "../effort.js";
 import { summarise } from "../harness.js";
 
-const ACCOUNTS = effort({ full: 1_000, quick: 20 });
+const ACCOUNTS = effort({ full: 300, quick: 20 });
 const ENTRIES_EACH = effort({ full: 1_000, quick: 50 });
-const ROUNDS = effort({ full: 7, quick: 2 });
+const ROUNDS = effort({ full: 5, quick: 2 });
 const THREADS = availableParallelism();
 const INSERT_ROWS = 2_000;
 const START_MS = Date.UTC(2026, 4, 1);

@@ -133,6 +133,8 @@ export interface GatewayConfig {
   readonly rateLimitPath: string | undefined;
   /** The header whose value identifies a request, in lower case; undefined: requests have no ids. */
   readonly requestIdHeader?: string | undefined;
+  /** Where tenants read what they used of durable quotas. Default: nowhere. */
+  readonly usagePath?: string | undefined;
 }
 
 /** The decision API and forward-auth. */

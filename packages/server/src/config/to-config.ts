@@ -66,12 +66,13 @@ function toApiKeys(identity: FileValues["identity"]): Config["apiKeys"] {
 
 function toGateway(gateway: FileValues["gateway"], at: ResolvePath): Config["gateway"] {
   if (gateway === undefined) return undefined;
-  const { tls, rateLimitPath, requestIdHeader, ...rest } = gateway;
+  const { tls, rateLimitPath, requestIdHeader, usagePath, ...rest } = gateway;
   return {
     ...rest,
     tls: tls === undefined ? undefined : { certFile: at(tls.certFile), keyFile: at(tls.keyFile) },
     rateLimitPath: rateLimitPath === false ? undefined : rateLimitPath,
     requestIdHeader: requestIdHeader?.toLowerCase(),
+    usagePath: usagePath === false ? undefined : usagePath,
   };
 }
 

@@ -4,6 +4,7 @@
 import type { Clock, Store } from "sluice";
 import type { Policy } from "sluice/rules";
 import type { Config } from "../config/config.js";
+import type { LedgerReader } from "../ledger/reading/ledger-reader.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 
 /** What every listener is opened with. */
@@ -22,6 +23,8 @@ export interface Core {
   readonly telemetry: Telemetry;
   /** The store of durable rules; undefined if no database is configured for them. */
   readonly durableStore?: Store | undefined;
+  /** Reads the ledger, for callers that ask what they used; undefined if there is none. */
+  readonly readLedger?: (() => Promise<LedgerReader>) | undefined;
 }
 
 /** An open listener. */

@@ -78,6 +78,7 @@ export function createCore(given: Config, options: CoreOptions = {}): OwnedCore 
     blindPolicy,
     telemetry,
     durableStore: ledger?.store,
+    readLedger: ledger?.reader,
     storeAwaySinceMs: opened.awaySinceMs,
     storeReach: opened,
     ledgerReach: ledger,

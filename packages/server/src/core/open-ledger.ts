@@ -18,12 +18,15 @@ import type { Database } from "../database/database.js";
 import { migrate } from "../database/migrate.js";
 import { openDatabase } from "../database/open-database.js";
 import { LedgerStore } from "../ledger/ledger-store.js";
+import { LedgerReader } from "../ledger/reading/ledger-reader.js";
 import type { OpenStore, OpenStoreOptions } from "./open-store.js";
 
 /** A ledger, and how long it has been unavailable. */
 export interface OpenLedger extends OpenStore {
   /** Opens the database now, so that the first request does not wait for it. Failures are logged and tried again. */
   open(): void;
+  /** Reads what was charged; opens the database if it is not open yet. Absent if the ledger is not in a database. */
+  reader?(): Promise<LedgerReader>;
 }
 
 /** What a ledger is opened with. */
@@ -60,6 +63,7 @@ export function openLedger(
     open: () => {
       inner.open().catch((error) => telemetry.problem("the ledger can't be opened", error));
     },
+    reader: () => inner.reader(),
     close: async () => store.close(),
   };
 }
@@ -98,6 +102,11 @@ class LedgerInDatabase implements Store {
       throw error;
     });
     return this.#opening;
+  }
+
+  async reader(): Promise<LedgerReader> {
+    await this.open();
+    return new LedgerReader(this.#database as Database);
   }
 
   async #open(): Promise<LedgerStore> {

@@ -1,7 +1,7 @@
 // Where requests enter the gateway: the target is brought into its canonical form, the request handler decides, and the
 // request is forwarded, refused or answered. A malformed request never reaches the rules, and its connection is closed.
 
-import { HandledRequest, type Reply, type RequestHandler } from "sluice/http";
+import { HandledRequest, type Reply, type ReportCaller, type RequestHandler } from "sluice/http";
 import { type Exchange, type RequestTarget, readRequestTarget } from "sluice-http1";
 import { readMs } from "../base/clock.js";
 import { Forwarding, type ForwardingHost } from "./forward/forward.js";
@@ -13,6 +13,10 @@ export interface EntryHost extends ForwardingHost {
   readonly requestHandler: RequestHandler;
   /** The path where callers can read their remaining limit; undefined: none. */
   readonly rateLimitPath: string | undefined;
+  /** The path where tenants can read what they used; undefined: none. */
+  readonly usagePath: string | undefined;
+  /** Answers what a tenant used. */
+  readonly reportUsage: ReportCaller;
 }
 
 /** Decides requests, and forwards or answers them. */
@@ -47,6 +51,8 @@ export class Entry {
       this.#decide(exchange, path);
     } else if (path === this.#host.rateLimitPath && (method === "GET" || method === "HEAD")) {
       this.#reportStatus(exchange);
+    } else if (path === this.#host.usagePath && (method === "GET" || method === "HEAD")) {
+      this.#reportStatus(exchange, this.#host.reportUsage);
     } else this.#decide(exchange, path);
   }
 
@@ -81,9 +87,9 @@ export class Entry {
     this.#answer(exchange, refusal, handled.lines);
   }
 
-  #reportStatus(exchange: Exchange): void {
-    void (async () =>
-      this.#host.requestHandler.status(new GatewayHttpRequest(exchange, this.#host)))().then(
+  #reportStatus(exchange: Exchange, report?: ReportCaller): void {
+    const request = new GatewayHttpRequest(exchange, this.#host);
+    void (async () => this.#host.requestHandler.status(request, report))().then(
       (reply) => {
         if (reply.status !== 200) this.#host.telemetry.refused("gateway", reply.status);
         this.#answer(exchange, reply, "");

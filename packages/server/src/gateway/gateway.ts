@@ -1,6 +1,6 @@
 // The gateway: a server whose requests pass the request handler and go on to upstreams.
 
-import { createRequestHandler, type RequestHandler } from "sluice/http";
+import { createRequestHandler, type ReportCaller, type RequestHandler } from "sluice/http";
 import {
   type Exchange,
   type Http1Bounds,
@@ -23,6 +23,7 @@ import { toRefusal } from "./gateway-replies.js";
 import { toRequestIds } from "./request-ids.js";
 import { TICK_MS } from "./upstream/connection-pool.js";
 import { Upstream } from "./upstream/upstream.js";
+import { toUsageReport } from "./usage-report.js";
 
 /**
  * Opens the gateway.
@@ -47,6 +48,8 @@ class Gateway implements Listener, EntryHost, Http1Handler {
   readonly telemetry: Telemetry;
   readonly bodyBytesMax: number;
   readonly rateLimitPath: string | undefined;
+  readonly usagePath: string | undefined;
+  readonly reportUsage: ReportCaller;
   readonly protocol: "http" | "https";
   readonly #listen: GatewayConfig["listen"];
   readonly #routes: Routes;
@@ -57,12 +60,15 @@ class Gateway implements Listener, EntryHost, Http1Handler {
   readonly #entry: Entry;
   #stopTicks: CancelTimer | undefined = undefined;
 
-  constructor({ config, policy, clock, telemetry }: Core, gateway: GatewayConfig) {
+  constructor(core: Core, gateway: GatewayConfig) {
+    const { config, policy, clock, telemetry } = core;
     const { identity, responses, routes, upstreams } = config;
     const { requestIdHeader } = gateway;
     this.telemetry = telemetry;
     this.bodyBytesMax = gateway.bodyBytesMax;
     this.rateLimitPath = gateway.rateLimitPath;
+    this.usagePath = gateway.usagePath;
+    this.reportUsage = toUsageReport(core);
     this.protocol = gateway.tls === undefined ? "http" : "https";
     this.#listen = gateway.listen;
     this.requestHandler = createRequestHandler(policy, {

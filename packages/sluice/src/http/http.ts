@@ -11,6 +11,7 @@ export { joinHead } from "./adapters/node/response-head.js";
 export { HandledRequest } from "./handler/handled-request.js";
 export type { RequestHandler } from "./handler/handler.js";
 export { createRequestHandler } from "./handler/http-options.js";
+export { type ReportCaller, toJsonReply } from "./handler/rate-limit-endpoint.js";
 export { resolveSentKey } from "./identity/api-keys/key-resolver.js";
 export { parseBody, toBodyForm } from "./identity/body/body.js";
 export { readNodeBody } from "./identity/body/node-body.js";

@@ -93,6 +93,11 @@ export const gatewaySection = section({
     headerName(),
     "The request header whose value identifies a request, so that a retry is charged once: Idempotency-Key, if upstreams answer a repeated one with the first answer, or a header that a trusted proxy sets.",
   ),
+  usagePath: withDefault(
+    urlPathOrFalse("a path such as /v1/usage"),
+    false,
+    "The path at which tenants read what they used of their durable quotas; false for none.",
+  ),
 });
 
 /** The decision API and forward-auth. */

@@ -3,7 +3,7 @@
 
 import type { Database } from "../../database/database.js";
 import type { LedgerReport } from "../verify/report.js";
-import { verifyInThreads } from "../verify/verify-in-threads.js";
+import { hasVerifyThreads, verifyInThreads } from "../verify/verify-in-threads.js";
 import { verifyLedger } from "../verify/verify-ledger.js";
 import {
   type AccountEntry,
@@ -63,6 +63,7 @@ export class LedgerReader {
 
   /** Whether the ledger is whole. */
   verify(): Promise<LedgerReport> {
-    return this.#url === undefined ? verifyLedger(this.#database) : verifyInThreads(this.#url);
+    const url = hasVerifyThreads ? this.#url : undefined;
+    return url === undefined ? verifyLedger(this.#database) : verifyInThreads(url);
   }
 }

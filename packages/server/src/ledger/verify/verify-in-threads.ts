@@ -2,7 +2,9 @@
 // most of the time, and the thread that decides requests goes on meanwhile.
 
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { Row } from "../../database/database.js";
 import { openDatabase } from "../../database/open-database.js";
@@ -25,6 +27,10 @@ export interface ThreadOptions {
   readonly listedMax?: number;
 }
 
+const THREAD = fileURLToPath(new URL("./verify-thread.js", import.meta.url));
+/** Sources that were not built have none: the ledger is then verified where that is asked for. */
+export const hasVerifyThreads = existsSync(THREAD);
+
 /** Accounts that a thread takes at a time. */
 const RANGE_ACCOUNTS = 100;
 const THREADS_MAX = 16;
@@ -43,7 +49,7 @@ export async function verifyInThreads(
   const ranges = new Ranges(url);
   const workers = Array.from({ length: Math.min(THREADS_MAX, threads) }, () => {
     const workerData: ThreadData = { url, listedMax };
-    return new Worker(new URL("./verify-thread.js", import.meta.url), { workerData });
+    return new Worker(THREAD, { workerData });
   });
   try {
     await Promise.all(workers.map((worker) => work(worker, ranges, findings)));

@@ -27,7 +27,7 @@ import { type Wait, WaitingRoom } from "./delays.js";
 import { HandledRequest, type HandledRequestHost } from "./handled-request.js";
 import type { HttpSetup } from "./http-options.js";
 import { factsOf, keyOf, type Prepare, type SimplePolicy } from "./limits-in-code.js";
-import { RateLimitEndpoint, toStatusReply } from "./rate-limit-endpoint.js";
+import { RateLimitEndpoint, type ReportCaller, toStatusReply } from "./rate-limit-endpoint.js";
 
 // Requests that hold something of one request handler, and those of them that another one in this process refused:
 // if the first counts by the response, it must not count the other's refusal. Nothing else is remembered, because
@@ -86,12 +86,14 @@ export class RequestHandler implements HandledRequestHost {
   /**
    * The answer to `GET /rate_limit`: how the caller stands, or a refusal if it asks too often. Charges no
    * rule; fails as `handle` does.
+   *
+   * @param report - Answers something else about the caller, under the same limit on asking. Default: how it stands.
    */
-  status(request: HttpRequest): MaybePromise<Reply> {
+  status(request: HttpRequest, report?: ReportCaller): MaybePromise<Reply> {
     const prepare = this.#prepare;
-    if (prepare === undefined) return this.#toStatus(request, undefined);
+    if (prepare === undefined) return this.#toStatus(request, undefined, report);
     return andThen(prepare(request.raw, request.context), (attributes) =>
-      attributes === undefined ? toStatusReply([]) : this.#toStatus(request, attributes),
+      attributes === undefined ? toStatusReply([]) : this.#toStatus(request, attributes, report),
     );
   }
 
@@ -120,7 +122,11 @@ export class RequestHandler implements HandledRequestHost {
     });
   }
 
-  #toStatus(request: HttpRequest, attributes: Attributes | undefined): MaybePromise<Reply> {
+  #toStatus(
+    request: HttpRequest,
+    attributes: Attributes | undefined,
+    report: ReportCaller = (facts) => andThen(this.policy.state(facts), toStatusReply),
+  ): MaybePromise<Reply> {
     const shown = this.#identity.read(request);
     // Before a token is verified, where possible, so that a refusal is cheap.
     const caller = keyOf(attributes) ?? this.#addressOf(shown);
@@ -130,7 +136,7 @@ export class RequestHandler implements HandledRequestHost {
       if (facts instanceof CallerRefusal)
         return this.#toRefusal(request, this.policy.refuse(facts));
       const late = caller === undefined ? this.#endpoint.refuse(namedCaller(facts)) : undefined;
-      return late ?? andThen(this.policy.state(facts), toStatusReply);
+      return late ?? report(facts);
     });
   }
 

@@ -4,9 +4,11 @@
 // may keep the answer.
 
 import type { Clock } from "../../base/clock.js";
+import type { MaybePromise } from "../../base/maybe-promise.js";
 import { createLimiter } from "../../limiter/limiter.js";
 import type { Limiter } from "../../limiter/limiter-verbs.js";
 import { tokenBucket } from "../../limits/limits.js";
+import type { Facts } from "../../rules/facts.js";
 import type { RuleState } from "../../rules/policy/peek/peek.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
 import { PROBLEMS, toProblem } from "../response/problem-body.js";
@@ -47,10 +49,20 @@ export class RateLimitEndpoint {
   }
 }
 
+/** Answers a caller that was identified. */
+export type ReportCaller = (facts: Facts) => MaybePromise<Reply>;
+
 /** States as JSON: `{ "rules": [{ "rule", "keyType", "limit", "remaining", … }] }`; what never comes is null. */
 export function toStatusReply(rules: readonly RuleState[]): Reply {
-  const body = JSON.stringify({ rules });
-  return { status: 200, fields: toFields("application/json; charset=utf-8", body), body };
+  return toJsonReply({ rules });
+}
+
+/** A value as JSON that no cache may keep. */
+export function toJsonReply(value: object, status = 200): Reply {
+  const body = JSON.stringify(value);
+  const isProblem = status >= 400;
+  const type = isProblem ? "application/problem+json" : "application/json; charset=utf-8";
+  return { status, fields: toFields(type, body), body };
 }
 
 function toFields(type: string, body: string): readonly string[] {

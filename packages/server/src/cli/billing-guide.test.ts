@@ -1,0 +1,103 @@
+// The guide from rate limits to billing: its configuration starts, and its commands and requests work in their order.
+
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { parseRules } from "sluice/rules";
+import { makeFolder } from "sluice-test-servers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sluice } from "../../test/cli/fake-terminal.js";
+import { parseConfig } from "../config/load.js";
+import { type Service, startService } from "../service/service.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
+
+const guide = readFileSync(new URL("../../../../docs/guides/billing.md", import.meta.url), "utf8");
+const blocksOf = (language: string) =>
+  [...guide.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm"))].map(
+    ([, text = ""]) => text,
+  );
+const [config = "", tokens = ""] = blocksOf("yaml");
+const commands = blocksOf("sh").flatMap((block) => block.trimEnd().split("\n"));
+
+const folder = makeFolder("billing");
+const backend = createServer((_, response) => response.writeHead(201).end());
+let service: Service;
+const urlOf = (name: string) => service.listeners.find((each) => each.name === name)?.url ?? "";
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => backend.listen(0, "127.0.0.1", resolve));
+  const { port } = backend.address() as AddressInfo;
+  const listening = `admin: { listen: "127.0.0.1:0" }\n`;
+  const text = config
+    .replace("127.0.0.1:3000", `127.0.0.1:${port}`)
+    .replace("gateway: { ", `gateway: { listen: "127.0.0.1:0", `);
+  const parsed = parseConfig(text + listening, { file: join(folder, "sluice.yaml") });
+  service = await startService(parsed, { telemetry: silentTelemetry() });
+});
+afterAll(async () => {
+  await service.close();
+  backend.close();
+});
+
+const variables = new Map<string, string>();
+const filled = (text: string) => text.replace(/\$(\w+)/g, (_, name) => variables.get(name) ?? "");
+const wordsOf = (text: string) =>
+  [...text.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => filled(quoted ?? bare ?? ""));
+
+async function run(line: string): Promise<{ ok: boolean; text: string }> {
+  const [program, ...args] = wordsOf(line);
+  if (program === "curl") return ask(args);
+  const inFolder = args.map((word, n) => (args[n - 1] === "--output" ? join(folder, word) : word));
+  const { code, out, err } = await sluice(inFolder, { env: { SLUICE_ADMIN: urlOf("admin") } });
+  return { ok: code === 0, text: out + err };
+}
+
+async function ask(args: readonly string[]): Promise<{ ok: boolean; text: string }> {
+  const method = args[args.indexOf("-X") + 1];
+  const header = args.includes("-H") ? args[args.indexOf("-H") + 1] : undefined;
+  const [name = "", value = ""] = header?.split(": ") ?? [];
+  const target = args.find((word) => word.startsWith("localhost:")) ?? "";
+  const base = target.startsWith("localhost:8080") ? urlOf("gateway") : urlOf("admin");
+  const response = await fetch(base + target.replace(/^localhost:\d+/, ""), {
+    method: args.includes("-X") ? method : "GET",
+    headers: name === "" ? {} : { [name]: value },
+  });
+  return { ok: response.ok, text: await response.text() };
+}
+
+describe("the guide from rate limits to billing", () => {
+  it("shows commands and requests that work, in their order", async () => {
+    expect(commands.length).toBeGreaterThan(12);
+    const seen: string[] = [];
+    for (const line of commands) {
+      const [, name, command = line, field] =
+        /^(\w+)=\$\((.*) \| jq -r \.(\w+)\)$/.exec(line) ?? [];
+      const { ok, text } = await run(command);
+      expect([line, ok, text]).toEqual([line, true, text]);
+      if (name !== undefined) variables.set(name, JSON.parse(text)[field ?? ""]);
+      seen.push(text);
+    }
+    const all = seen.join("\n");
+    expect(all).toMatch(/exports +1000 +1 +0 +999/);
+    expect(all).toContain("+500 units, 1499 left");
+    expect(all).toContain("-20 units, 1479 left");
+    expect(all).toContain(`"usage":[{"meter":"exports","part":0,"units":1,`);
+    expect(all).toContain("the ledger is whole: 4 entries of 1 accounts");
+    expect(readFileSync(join(folder, "may.csv"), "utf8")).toMatch(/^time,meter,/);
+  }, 60_000);
+
+  it("lets a customer ask for its usage, and not without end", async () => {
+    const headers = { "x-api-key": variables.get("key") ?? "" };
+    const ask = async () => (await fetch(`${urlOf("gateway")}/v1/usage`, { headers })).status;
+    const seen = new Set<number>();
+    for (let n = 0; n < 60; n++) seen.add(await ask());
+    expect([...seen].sort()).toEqual([200, 429]);
+    const unknown = await fetch(`${urlOf("gateway")}/v1/usage`);
+    expect([401, 403, 429]).toContain(unknown.status);
+  });
+
+  it("shows rules that can be used", () => {
+    expect(parseRules(tokens).rules.map(({ id }) => id)).toEqual(["tokens"]);
+  });
+});

@@ -1,0 +1,41 @@
+import { ManualClock } from "sluice/testing";
+import { afterAll, describe, expect, it } from "vitest";
+import { testDatabases } from "../../test/control/databases.js";
+import { AccountBuilder, PERIOD_START_MS } from "../../test/ledger/ledger-builder.js";
+import { LedgerReader } from "../ledger/reading/ledger-reader.js";
+import { toUsageReport } from "./usage-report.js";
+
+const clock = new ManualClock(PERIOD_START_MS + 3_600_000);
+const facts = (tenant?: string) => ({ method: "GET", path: "/v1/usage", tenant });
+
+const all = testDatabases();
+afterAll(() => Promise.all(all.map((each) => each.stop())));
+
+describe.each(all)("what a tenant is shown, in $name", (databases) => {
+  it("is its own usage and no other", async () => {
+    const database = await databases.ready();
+    await new AccountBuilder().use(10).write(database);
+    await new AccountBuilder({ subject: "tenant:other" }).use(999).write(database);
+    await new AccountBuilder({ subject: "tenant:acme|user:42" }).use(5).write(database);
+    const readLedger = async () => new LedgerReader(database);
+    const report = toUsageReport({ clock, readLedger });
+    const { status, body } = await report(facts("acme"));
+    expect(status).toBe(200);
+    const shown = JSON.parse(body);
+    expect(shown).toMatchObject({
+      tenant: "acme",
+      quotas: [{ meter: "exports", granted: 1_000, used: 10, balance: 990 }],
+      usage: [{ meter: "exports", units: 10, days: [{ day: "2026-05-01", units: 10 }] }],
+    });
+    expect(body).not.toContain("999");
+    expect(shown.quotas[0]).not.toHaveProperty("subject");
+    // A name that is the key of a user of another tenant.
+    for (const tenant of ["acme|user:42", "", undefined])
+      expect(await report(facts(tenant))).toMatchObject({ status: 403 });
+    expect(JSON.parse((await report(facts("new"))).body)).toMatchObject({ quotas: [], usage: [] });
+  });
+});
+
+it("a service without a ledger has no usage to show", async () => {
+  expect(await toUsageReport({ clock })(facts("acme"))).toMatchObject({ status: 404 });
+});

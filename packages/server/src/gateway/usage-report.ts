@@ -1,0 +1,49 @@
+// The answer to a tenant that asks what it used: its durable quotas as they stand, and its usage by day. A caller sees the
+// accounts of its own tenant only, which is what its API key or token says. Asking is limited as for `GET /rate_limit`.
+
+import { type ReportCaller, toJsonReply } from "sluice/http";
+import type { Facts } from "sluice/rules";
+import type { Core } from "../core/core.js";
+import type { LedgerReader } from "../ledger/reading/ledger-reader.js";
+
+const DAY_MS = 86_400_000;
+/** Usage is shown for so long. */
+const SHOWN_MS = 31 * DAY_MS;
+/** A gateway knows the calendar of no tenant. */
+const TIME_ZONE = "UTC";
+
+/** Answers callers that ask for their usage. */
+export function toUsageReport({
+  readLedger,
+  clock,
+}: Pick<Core, "readLedger" | "clock">): ReportCaller {
+  return async ({ tenant }: Facts) => {
+    if (typeof tenant !== "string" || !PLAIN.test(tenant)) return refuse(403, NO_TENANT);
+    if (readLedger === undefined) return refuse(404, NO_LEDGER);
+    const nowMs = clock.wall?.() ?? clock.now();
+    return toJsonReply(await readTenant(await readLedger(), tenant, nowMs));
+  };
+}
+
+/** Names of tenants; with any other character a name could be the key of another tenant's user: `acme|user:42`. */
+const PLAIN = /^[\w.@-]{1,100}$/;
+const NO_TENANT = "usage is shown to callers with a tenant, and this request has none";
+const NO_LEDGER = "this service keeps no ledger: set ledger.database or control.database";
+
+async function readTenant(ledger: LedgerReader, tenant: string, nowMs: number): Promise<object> {
+  const who = { subject: `tenant:${tenant}`, timeZone: TIME_ZONE };
+  const span = { fromMs: nowMs - SHOWN_MS, toMs: nowMs + 1 };
+  const quotas = await ledger.quotas({ ...who, nowMs });
+  const usage = await ledger.usage({ ...who, ...span });
+  return {
+    tenant,
+    timeZone: TIME_ZONE,
+    quotas: quotas.map(({ accountId: _, subject: _subject, ...shown }) => shown),
+    usage,
+  };
+}
+
+function refuse(status: 403 | 404, detail: string) {
+  const title = status === 403 ? "Forbidden" : "Not Found";
+  return toJsonReply({ type: "about:blank", title, status, detail }, status);
+}
