@@ -83,12 +83,8 @@ export class RequestHandler implements HandledRequestHost {
     );
   }
 
-  /**
-   * The answer to `GET /rate_limit`: how the caller stands, or a refusal if it asks too often. Charges no
-   * rule; fails as `handle` does.
-   *
-   * @param report - Answers something else about the caller, under the same limit on asking. Default: how it stands.
-   */
+  // A caller that asks too often is refused, whatever it asks for.
+  /** How the caller stands (`GET /rate_limit`), or what `report` answers. Charges no rule; fails as `handle` does. */
   status(request: HttpRequest, report?: ReportCaller): MaybePromise<Reply> {
     const prepare = this.#prepare;
     if (prepare === undefined) return this.#toStatus(request, undefined, report);
