@@ -22,6 +22,7 @@ export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./p
 export { nearestMethod } from "./parse/rule-fields/names.js";
 export { readYaml, type YamlProblem, type YamlText } from "./parse/yaml.js";
 export type { PolicyStats } from "./policy/compile/lanes.js";
+export { limitOfTenant } from "./policy/compile/tenant-calendars.js";
 export { createPolicy } from "./policy/create-policy.js";
 export type { BodyReading, RequestEnd, UnreadableBody } from "./policy/held-charges/request-end.js";
 export type { EstimateReason } from "./policy/held-charges/settled-cost.js";

@@ -3,7 +3,7 @@
 // quota is another one by then, the first request adjusts it.
 
 import type { Counter, Limit } from "sluice";
-import type { Rule, RuleSet, TenantProfile } from "sluice/rules";
+import { limitOfTenant, type Rule, type RuleSet, type TenantProfile } from "sluice/rules";
 
 /** Whose quota is meant. */
 export interface DurableCounterOptions {
@@ -28,7 +28,8 @@ export function findDurableCounter(
     exceptionOf(rule, { by: "plan", value: profile?.plan, nowMs }) ??
     (profile?.tier === undefined ? undefined : rule.tiers.get(profile.tier)) ??
     rule.limits;
-  const [limit] = limits;
+  const [shared] = limits;
+  const limit = shared && profile ? limitOfTenant(shared, profile) : shared;
   const { durable } = rule;
   return limit?.algorithm === "quota" ? { scope: rule.id, part: 0, limit, durable } : undefined;
 }

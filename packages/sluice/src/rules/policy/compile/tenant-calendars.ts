@@ -85,7 +85,7 @@ export class TenantCalendars {
   }
 
   #make(limits: readonly RuleLimit[], calendar: TenantProfile): readonly RuleLimit[] {
-    const own = limits.map(({ limit }) => toVariant(limit, calendar));
+    const own = limits.map(({ limit }) => limitOfTenant(limit, calendar));
     if (own.every((limit, i) => limit === limits[i]?.limit)) return limits;
     const { from, counter } = limits[0];
     return toRuleLimits(own, this.#context, { from, scope: counter.scope, before: NO_COUNTERS });
@@ -104,7 +104,7 @@ function isOpen(limit: Limit): limit is QuotaLimit {
 }
 
 /** The limit in the calendar of a tenant; the limit itself if that is its calendar, or not a calendar. */
-function toVariant(limit: Limit, { timeZone, billingAnchor }: TenantProfile): Limit {
+export function limitOfTenant(limit: Limit, { timeZone, billingAnchor }: TenantProfile): Limit {
   if (!isOpen(limit)) return limit;
   try {
     return quotaInCalendar(limit, { timeZone, anchor: toAnchor(limit, billingAnchor) });
