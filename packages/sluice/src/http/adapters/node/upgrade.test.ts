@@ -24,6 +24,7 @@ afterEach(() => {
 async function serve(options: RateLimitOptions<IncomingMessage>) {
   const clock = new ManualClock(START_MS);
   const limit = rateLimit({ ...options, clock });
+  const asked: Duplex[] = [];
   const upgraded: { request: LimitedRequest; socket: Duplex }[] = [];
   const server = createServer(limit.wrap((_request, response) => response.end("plain")));
   const upgrade = limit.wrapUpgrade((request, socket, head) => {
@@ -34,7 +35,10 @@ async function serve(options: RateLimitOptions<IncomingMessage>) {
     socket.on("data", (chunk) => socket.write(chunk));
     socket.on("end", () => socket.end());
   });
-  server.on("upgrade", upgrade);
+  server.on("upgrade", (request, socket, head) => {
+    upgrade(request, socket, head);
+    asked.push(socket);
+  });
   running.push(server);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const { port } = server.address() as AddressInfo;
@@ -45,7 +49,24 @@ async function serve(options: RateLimitOptions<IncomingMessage>) {
     socket.write(ASK);
     return socket;
   };
-  return { clock, dial, upgraded, port };
+  /** Dials, and resolves with both ends once the server has got the request: clients come in a known order. */
+  const arrive = async (more = "") => {
+    const [socket, count] = [dial(), asked.length + 1];
+    socket.write(more);
+    await soon(() => expect(asked).toHaveLength(count));
+    return { socket, serverSide: asked[count - 1] as Duplex };
+  };
+  return { clock, dial, arrive, upgraded, port };
+}
+
+/** Waits for what needs no time but that of a busy machine. */
+function soon<T>(check: () => T | Promise<T>): Promise<T> {
+  return vi.waitFor(check, 20_000);
+}
+
+/** What has been decided goes on meanwhile. */
+function turn(): Promise<void> {
+  return new Promise((done) => setImmediate(done));
 }
 
 /** One a second, and one that waits. */
@@ -101,17 +122,16 @@ describe("an upgrade", () => {
     expect(await statusOf(first)).toContain("101");
     expect(await statusOf(dial())).toContain("429");
     first.destroy();
-    await vi.waitFor(async () => expect(await statusOf(dial())).toContain("101"));
+    await soon(async () => expect(await statusOf(dial())).toContain("101"));
     upgraded[1].socket.destroy();
-    await vi.waitFor(async () => expect(await statusOf(dial())).toContain("101"));
+    await soon(async () => expect(await statusOf(dial())).toContain("101"));
   });
 
   it("waits for its turn, and nothing that its client sends meanwhile is lost", async () => {
-    const { dial, clock, upgraded } = await serve(SLOW);
+    const { dial, arrive, clock, upgraded } = await serve(SLOW);
     await statusOf(dial());
-    const waiting = dial();
-    waiting.write("with it,");
-    await vi.waitFor(async () => expect(await statusOf(dial())).toContain("429"));
+    const { socket: waiting } = await arrive("with it,");
+    expect(await statusOf(dial())).toContain("429");
     waiting.write("later,");
     expect(upgraded).toHaveLength(1);
     const heard = new Promise<string>((done) => {
@@ -122,7 +142,7 @@ describe("an upgrade", () => {
       });
     });
     clock.advance(1_000);
-    await vi.waitFor(() => expect(upgraded).toHaveLength(2));
+    await soon(() => expect(upgraded).toHaveLength(2));
     waiting.write("after");
     expect(await heard).toBe(`${SWITCHED}with it,later,after`);
   });
@@ -131,19 +151,19 @@ describe("an upgrade", () => {
     ["closes", (socket) => socket.end()],
     ["breaks off", (socket) => socket.resetAndDestroy()],
   ])("gives its turn up when its client %s while it waits", async (_how, leave) => {
-    const { dial, clock, upgraded } = await serve(SLOW);
+    const { dial, arrive, clock, upgraded } = await serve(SLOW);
     await statusOf(dial());
-    const leaving = dial();
-    await vi.waitFor(async () => expect(await statusOf(dial())).toContain("429"));
-    leave(leaving);
+    const leaving = await arrive();
+    expect(await statusOf(dial())).toContain("429");
+    leave(leaving.socket);
     // As soon as it is gone there is room for another to wait, behind its slot.
-    const next = await vi.waitFor(async () => {
-      const socket = dial();
-      expect(await Promise.race([statusOf(socket), tick()])).toBeUndefined();
-      return socket;
-    });
-    const answered = statusOf(next);
+    await soon(() => expect(leaving.serverSide.destroyed).toBe(true));
+    const next = await arrive();
+    const answered = statusOf(next.socket);
+    await turn();
+    expect(next.serverSide.writableEnded).toBe(false);
     clock.advance(1_000);
+    await turn();
     expect(upgraded).toHaveLength(1);
     clock.advance(1_000);
     expect(await answered).toContain("101");
@@ -175,8 +195,3 @@ describe("an upgrade", () => {
     },
   );
 });
-
-/** Long enough for a loopback connection to be answered if it is at all. */
-function tick(): Promise<undefined> {
-  return new Promise((done) => setTimeout(() => done(undefined), 30));
-}
