@@ -111,7 +111,7 @@ export class LedgerStore implements Store {
         specs: charges.map((charge) => toSpec(charge, nowMs)),
         earlierIds: charges.map((charge) => (isNamed ? earlierIdOf(charge, nowMs) : undefined)),
         kind,
-        idempotencyKey: isNamed ? `request:${requestId}` : this.#nextKey(),
+        idempotencyKey: isNamed ? `request:${toSubject(requestId)}` : this.#nextKey(),
         isNamed,
         wantsReceipts: hold !== undefined && hold !== false,
         expiresAtMs: nowMs + lifeMs,
@@ -274,9 +274,9 @@ export function toSpec(
   return { id: accountIdOf(name), name, endsAtMs: endMs, limit, durable };
 }
 
-function earlierIdOf({ counter, key }: Charge, nowMs: number): string | undefined {
-  const { startMs } = quotaPeriod(toQuota(counter), nowMs);
-  return nowMs - startMs < EARLIER_MS ? toSpec({ counter, key }, startMs - 1).id : undefined;
+function earlierIdOf(charge: Charge, nowMs: number): string | undefined {
+  const { startMs } = quotaPeriod(toQuota(charge.counter), nowMs);
+  return nowMs - startMs < EARLIER_MS ? toSpec(charge, startMs - 1).id : undefined;
 }
 
 function toQuota({ scope, limit }: Counter): QuotaLimit {

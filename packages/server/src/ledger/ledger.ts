@@ -67,7 +67,8 @@ export class Ledger {
     if (!Number.isSafeInteger(amount) || amount <= 0) {
       throw invalid(`a grant must be a whole number above 0, got ${show(amount)}`);
     }
-    if (expiresAtMs !== undefined && !(expiresAtMs > this.#clock.now())) {
+    const canExpire = Number.isSafeInteger(expiresAtMs) && Number(expiresAtMs) > this.#clock.now();
+    if (expiresAtMs !== undefined && !canExpire) {
       throw invalid(`a grant must expire in the future, got ${show(expiresAtMs)}`);
     }
     return this.#correct("grant", request);
@@ -100,8 +101,10 @@ export class Ledger {
     }
     const { amount, expiresAtMs, actor, reason } = request;
     const correction = { kind, amount, expiresAtMs, actor, reason };
-    const operator = { ...correction, idempotencyKey: `operator:${idempotencyKey}` };
+    const operator = { ...correction, idempotencyKey: `operator:${toSubject(idempotencyKey)}` };
     const corrected = await this.store.run(new CorrectOperation({ ...operator, ...account }));
+    if (corrected === "ended") return this.#correct(kind, request);
+    if (corrected === "too large") throw invalid(TOO_LARGE);
     if (corrected !== "conflict") return corrected;
     throw new ServerError("SLUICE_KEY_REUSED", `got ${show(idempotencyKey)}`);
   }
@@ -112,13 +115,16 @@ export class Ledger {
     const counter = this.#findCounter(meter, key);
     if (counter?.limit.algorithm === "quota") {
       const spec = toSpec({ counter, key }, nowMs);
-      return { accountId: spec.id, spec };
+      const earlierId = toSpec({ counter, key }, spec.name.startsAtMs - 1).id;
+      return { accountId: spec.id, spec, earlierId };
     }
     const values = [toSubject(key), meter, 0, nowMs];
     const [row] = await this.#database.query<{ id: string }>(statements.currentAccount, values);
     return row === undefined ? undefined : { accountId: row.id };
   }
 }
+
+const TOO_LARGE = `it would take the account beyond ${Number.MAX_SAFE_INTEGER} units`;
 
 function invalid(seen: string): ServerError {
   return new ServerError("SLUICE_REQUEST_INVALID", seen);

@@ -25,7 +25,7 @@ export function accountIdOf({ meter, part, subject, startsAtMs }: AccountName): 
   return digest(JSON.stringify([meter, part, subject, startsAtMs]));
 }
 
-/** A key as the ledger keeps it. Keys that differ have different subjects. */
+/** A key as the ledger keeps it. Keys that differ have different subjects. Ids of requests are kept like this too. */
 export function toSubject(key: string): string {
   const subject = key.replace(NOT_KEPT, escapeOne);
   if (subject.length <= SUBJECT_LENGTH_MAX) return subject;

@@ -140,6 +140,17 @@ export class Account {
     return granted === 0 ? Number(this.used > 0) : this.used / granted;
   }
 
+  /** Whether the sums of the account stay exact with so many units more, or less. */
+  canHold(amount: number): boolean {
+    const { granted } = this;
+    const added = Math.max(0, amount);
+    return [
+      this.#balance + amount,
+      granted + added,
+      granted + added - this.#balance - amount,
+    ].every(Number.isSafeInteger);
+  }
+
   /** Grants units until `expiresAtMs`. They pay debt first. */
   grant(writer: Writer, grant: Omit<NewEntry, "kind"> & { expiresAtMs: number }): void {
     const { amount, expiresAtMs } = grant;
@@ -199,7 +210,12 @@ export class Account {
   add(units: number): void {
     const left = units - this.#payDebt(units);
     const quota = this.#quotaGrant;
-    if (quota === undefined) return;
+    if (quota === undefined) {
+      // The next period has taken it over, and the clock has stepped back: the entry of the adjustment grants them.
+      const grant = { sequence: this.#sequence + 1, amount: left, left };
+      this.#state.grants.push({ ...grant, expiresAtMs: this.endsAtMs });
+      return;
+    }
     quota.left += left;
     quota.amount = Math.max(quota.amount, quota.left);
   }

@@ -115,11 +115,17 @@ export class ChargeOperation implements Operation<Outcome> {
     return (this.specs[i] as AccountSpec).id;
   }
 
-  /** Several charges of a request on one account have a key each. */
+  /**
+   * Several charges of a request on one account have a key each, and so has each attempt. What tells them apart stands
+   * before the id (`request~1:a`): behind it, it could be part of another request's id.
+   */
   #keyOf(i: number, attempt: number): string {
     const { idempotencyKey } = this.#request;
     const same = this.specs.slice(0, i).filter(({ id }) => id === this.#idOf(i)).length;
-    return `${idempotencyKey}${same === 0 ? "" : `#${same}`}${attempt === 0 ? "" : `~${attempt}`}`;
+    if (same === 0 && attempt === 0) return idempotencyKey;
+    const at = idempotencyKey.indexOf(":");
+    const mark = `${same === 0 ? "" : `#${same}`}${attempt === 0 ? "" : `~${attempt}`}`;
+    return `${idempotencyKey.slice(0, at)}${mark}${idempotencyKey.slice(at)}`;
   }
 
   /** Whether each charge passes, on what the ones before it leave. */
@@ -215,12 +221,13 @@ function toDetails(draws: Draws | undefined, expiresAtMs: number | undefined) {
   };
 }
 
-/** Whether a charge was cancelled or has expired: then it did not happen, and may be made again. */
+/**
+ * Whether a charge was cancelled or has expired: then it did not happen, and may be made again. One that expired and was
+ * committed afterwards did happen.
+ */
 function isUndone({ account_id: accountId, sequence }: EntryRow, find: FindEntry): boolean {
-  return endingsOf({ accountId, sequence }).some((name) => {
-    const kind = find(name)?.kind;
-    return kind === "cancel" || kind === "expire";
-  });
+  const [settled, expired] = endingsOf({ accountId, sequence }).map(find);
+  return settled === undefined ? expired !== undefined : settled.kind === "cancel";
 }
 
 function reused(idempotencyKey: string): SluiceError {

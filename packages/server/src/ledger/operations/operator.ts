@@ -1,6 +1,6 @@
 // What an operator does to an account: grants, adjustments, refunds and resets; and debits, which charge without asking.
 
-import type { CounterStatus } from "sluice";
+import { type CounterStatus, SluiceError } from "sluice";
 import type { Account } from "../accounts/account.js";
 import type { AccountSpec } from "../accounts/account-spec.js";
 import type { EntryDetails } from "../accounts/entry.js";
@@ -52,6 +52,9 @@ export class ActOperation implements Operation<readonly CounterStatus[]> {
   }
 
   apply(accounts: LockedAccounts): readonly CounterStatus[] {
+    if (this.#act === debit) {
+      for (const { spec, units } of this.#acts) mustHold(accounts.account(spec.id), -units);
+    }
     this.#acts.forEach(({ spec, units }, i) => {
       const account = accounts.account(spec.id);
       const idempotencyKey = this.#keyOf(i);
@@ -67,6 +70,13 @@ export class ActOperation implements Operation<readonly CounterStatus[]> {
   }
 }
 
+/** Throws unless the sums of an account stay exact: before anything is appended. */
+export function mustHold(account: Account, amount: number): void {
+  if (account.canHold(amount)) return;
+  const seen = `${Math.abs(amount)} units would take an account beyond ${Number.MAX_SAFE_INTEGER}`;
+  throw new SluiceError("SLUICE_COST_INVALID", seen);
+}
+
 function toStatus(account: Account, nowMs: number): CounterStatus {
   const allowed = account.balance >= 0;
   return { ...toVerdict(account, 0, { allowed, nowMs }), used: Math.max(0, account.used) };
@@ -77,6 +87,8 @@ export interface Correction {
   readonly accountId: string;
   /** What it takes to open the account. Absent: it is open. */
   readonly spec?: AccountSpec | undefined;
+  /** The account of the period before, where the same correction may have been made. */
+  readonly earlierId?: string | undefined;
   /** `grant`: units that can be used until they expire. `adjust`: more or less of what is left, below zero too. */
   readonly kind: "grant" | "adjust";
   /** Above 0 for a grant. */
@@ -98,8 +110,14 @@ export interface Corrected {
   readonly isRepeated: boolean;
 }
 
+/**
+ * Why a correction was not made: `conflict` if its key was used for something else, `ended` if the period has ended and a
+ * grant would stay behind in it, `too large` if sums would not be exact any more.
+ */
+export type NotCorrected = "conflict" | "ended" | "too large";
+
 /** The operation that makes a correction, once for each idempotency key. */
-export class CorrectOperation implements Operation<Corrected | "conflict"> {
+export class CorrectOperation implements Operation<Corrected | NotCorrected> {
   readonly specs: readonly AccountSpec[];
   readonly ids: readonly string[];
   readonly #correction: Correction;
@@ -111,19 +129,22 @@ export class CorrectOperation implements Operation<Corrected | "conflict"> {
   }
 
   lookups(): readonly EntryName[] {
-    const { accountId, idempotencyKey } = this.#correction;
-    return [{ accountId, idempotencyKey }];
+    const { accountId, earlierId, idempotencyKey } = this.#correction;
+    const ids = earlierId === undefined ? [accountId] : [accountId, earlierId];
+    return ids.map((id) => ({ accountId: id, idempotencyKey }));
   }
 
-  /** `conflict` if the key was used for something else. */
-  apply(accounts: LockedAccounts): Corrected | "conflict" {
-    const { accountId, kind, amount, idempotencyKey } = this.#correction;
+  apply(accounts: LockedAccounts): Corrected | NotCorrected {
+    const { accountId, kind, amount } = this.#correction;
     const account = accounts.account(accountId);
-    const before = accounts.find({ accountId, idempotencyKey });
-    if (before === undefined) this.#make(account, accounts);
-    else if (before.kind !== kind || before.amount !== amount) return "conflict";
+    const [before] = this.lookups().flatMap((name) => accounts.find(name) ?? []);
+    if (before === undefined) {
+      if (account.endsAtMs <= accounts.writer.atMs) return "ended";
+      if (!account.canHold(amount)) return "too large";
+      this.#make(account, accounts);
+    } else if (before.kind !== kind || before.amount !== amount) return "conflict";
     return {
-      accountId: account.id,
+      accountId: before?.account_id ?? account.id,
       sequence: before?.sequence ?? account.sequence,
       balance: before?.balance ?? account.balance,
       granted: account.granted,

@@ -6,6 +6,7 @@ import type { Account } from "../accounts/account.js";
 import { type EntryRow, toEntry } from "../accounts/entry.js";
 import type { EntryName, LockedAccounts, Operation } from "../commit/operation.js";
 import type { LedgerProof } from "./charge.js";
+import { mustHold } from "./operator.js";
 
 /** The idempotency key of what settles an entry. */
 function settleKey(sequence: number): string {
@@ -48,6 +49,9 @@ export class SettleOperation implements Operation<void> {
   }
 
   apply(accounts: LockedAccounts): void {
+    for (const { receipt, kept } of this.#settlings) {
+      mustHold(accounts.account(proofOf(receipt).accountId), -kept);
+    }
     for (const settling of this.#settlings) settleOne(accounts, settling);
   }
 }
