@@ -53,7 +53,7 @@ it("a follower of the guide enforces what is published, also while the control n
   writeFileSync(rules, more);
   const pushed = await sluice(["rules", "push", rules, "--publish", "--note", "more"], { env });
   expect(pushed).toMatchObject({ code: 0 });
-  await vi.waitFor(async () => expect(await logins(follower, 1)).toEqual([502]), 2_000);
+  await vi.waitFor(async () => expect(await logins(follower, 1)).toEqual([502]), 20_000);
   const nodes = (await sluice(["nodes", "list"], { env })).out;
   expect(nodes).toMatch(/follower .*\b0\b/);
 

@@ -69,7 +69,7 @@ describe.each(all)("a switch of one node, with $name,", (databases) => {
     expect(await standOf(one)).toBe("open");
     expect(await standOf(other)).toBe("limited");
     await send(other, `PUT /v1/switches/${RULE}`, { state: "deny", reason });
-    await vi.waitFor(async () => expect(await standOf(other)).toBe("denied"), 3_000);
+    await vi.waitFor(async () => expect(await standOf(other)).toBe("denied"), 20_000);
     await one.control?.catchUp();
     expect(await standOf(one)).toBe("open");
     const listed = await send(one, "GET /v1/node/switches");
@@ -81,8 +81,11 @@ describe.each(all)("a switch of one node, with $name,", (databases) => {
       const { body } = await send(one, "GET /v1/audit?kind=node-switch");
       const states = body.items?.map(({ after }) => after);
       expect(states).toMatchObject([{ state: "on" }, { state: "off", reason }]);
-    }, 3_000);
-    await vi.waitFor(() => expect(other.control?.state.sequence).toBe(one.control?.state.sequence));
+    }, 20_000);
+    await vi.waitFor(
+      () => expect(other.control?.state.sequence).toBe(one.control?.state.sequence),
+      20_000,
+    );
   });
 
   it("names a rule in force, or all of them", async () => {

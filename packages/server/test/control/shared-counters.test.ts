@@ -84,7 +84,7 @@ describe.each(all)("two nodes over $name that count in Redis", (databases) => {
     const bothSay = (expected: number | string) =>
       vi.waitFor(async () => {
         expect(await Promise.all(nodes.map(standOf))).toEqual([expected, expected]);
-      }, 3_000);
+      }, 20_000);
     for (let n = 0; n < 6; n++) await control.core.policy.admit(acme);
     for (let n = 0; n < 2; n++) await follower.core.policy.admit(acme);
     await bothSay(2);

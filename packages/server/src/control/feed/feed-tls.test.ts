@@ -76,7 +76,7 @@ it("follows a control node whose certificate caFile vouches for", async () => {
   const { node: follower } = await open(followConfig(url, {}));
   expect(tierOf(follower)).toBe(node.state.find("plan", "a")?.tier);
   await savePlan("two");
-  await vi.waitFor(() => expect(tierOf(follower)).toBe("two"), 3_000);
+  await vi.waitFor(() => expect(tierOf(follower)).toBe("two"), 20_000);
 });
 
 it.each([

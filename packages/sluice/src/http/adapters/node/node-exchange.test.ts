@@ -45,7 +45,7 @@ describe("a response that says what its request cost", () => {
     const limit = tokenBucket({ capacity: 100, refillPerSecond: 1 });
     const { url } = await serve({ limit, settle: { header: "x-cost" } }, handler);
     await (await fetch(url)).text();
-    await vi.waitFor(async () => expect(await leftAt(url)).toBe(70));
+    await vi.waitFor(async () => expect(await leftAt(url)).toBe(70), 20_000);
   });
 });
 
@@ -67,13 +67,13 @@ describe("a client that hangs up while the store is asked", () => {
     });
     const controller = new AbortController();
     const gone = fetch(url, { signal: controller.signal }).catch(() => "gone");
-    await vi.waitFor(() => expect(store.calls).toHaveLength(1));
+    await vi.waitFor(() => expect(store.calls).toHaveLength(1), 20_000);
     controller.abort();
     expect(await gone).toBe("gone");
     await new Promise((done) => setTimeout(done, 20));
     store.last.answer();
     store.mood = "later";
-    await vi.waitFor(async () => expect((await fetch(url)).status).toBe(200));
+    await vi.waitFor(async () => expect((await fetch(url)).status).toBe(200), 20_000);
     expect(handled).toBe(1);
   });
 });
@@ -89,7 +89,7 @@ describe("a connection that is cut while requests wait behind another one", () =
     });
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
     socket.write(GET.repeat(3));
-    await vi.waitFor(() => expect(isReady()).toBe(true));
+    await vi.waitFor(() => expect(isReady()).toBe(true), 20_000);
     socket.destroy();
     await new Promise((done) => setTimeout(done, 20));
     return () => handled;
