@@ -116,7 +116,7 @@ export class ChargeOperation implements Operation<Outcome> {
   }
 
   /**
-   * Several charges of a request on one account have a key each, and so has each attempt. What tells them apart stands
+   * Several charges of a request on one account have a key each, and so has each attempt. What distinguishes them stands
    * before the id (`request~1:a`): behind it, it could be part of another request's id.
    */
   #keyOf(i: number, attempt: number): string {
