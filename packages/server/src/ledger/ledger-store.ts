@@ -19,8 +19,9 @@ import {
 import { every } from "../base/clock.js";
 import type { Database } from "../database/database.js";
 import { runOverRows } from "../database/row-lists.js";
-import { Account, type AccountRow, EMPTY_STATE } from "./accounts/account.js";
+import { Account } from "./accounts/account.js";
 import { accountIdOf, toSubject } from "./accounts/account-id.js";
+import { blockEndMs, emptyRow, type ReadAccountRow } from "./accounts/account-row.js";
 import type { AccountSpec } from "./accounts/account-spec.js";
 import type { EntryRow } from "./accounts/entry.js";
 import { catchUp, openAccount } from "./accounts/periods.js";
@@ -125,13 +126,10 @@ export class LedgerStore implements Store {
     const specs = charges.map((charge) => toSpec(charge, nowMs));
     const query = this.#database.query.bind(this.#database);
     const ids = [...new Set(specs.map(({ id }) => id))].map((id) => [id]);
-    const rows = await runOverRows<PeekedRow>(query, statements.readAccounts, ids);
+    const rows = await runOverRows<ReadAccountRow>(query, statements.readAccounts, ids);
     const blocks = await this.#blocksOf(specs, rows);
     return specs.map((spec, i) => {
-      const account = toAccount(
-        spec,
-        rows.find(({ id }) => id === spec.id),
-      );
+      const account = new Account(rows.find(({ id }) => id === spec.id) ?? emptyRow(spec));
       const { cost } = charges[i] as Charge;
       const writer = { actor: "", atMs: nowMs };
       if (account.isOpen) catchUp(account, spec, writer);
@@ -207,10 +205,13 @@ export class LedgerStore implements Store {
   }
 
   /** When the block of each subject ends: accounts that are not there yet may have one too. */
-  async #blocksOf(specs: readonly AccountSpec[], rows: readonly PeekedRow[]): Promise<number[]> {
+  async #blocksOf(
+    specs: readonly AccountSpec[],
+    rows: readonly ReadAccountRow[],
+  ): Promise<number[]> {
     const ends = specs.map(async ({ id, name }) => {
       const row = rows.find((each) => each.id === id);
-      if (row !== undefined) return toEndMs(row.blocked_until_ms);
+      if (row !== undefined) return blockEndMs(row);
       const values = [name.meter, name.subject];
       const [block] = await this.#database.query<{ until_ms: number | null }>(
         statements.findBlock,
@@ -232,34 +233,6 @@ export class LedgerStore implements Store {
   #mustBeOpen(): void {
     if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", "this ledger");
   }
-}
-
-interface PeekedRow extends AccountRow {
-  readonly blocked_until_ms: number;
-}
-
-function toEndMs(stored: number): number {
-  return stored < 0 ? Number.POSITIVE_INFINITY : stored;
-}
-
-/** An account to look at. */
-function toAccount({ id, name, endsAtMs }: AccountSpec, row: AccountRow | undefined): Account {
-  const { meter, part, subject, startsAtMs } = name;
-  return new Account(
-    row ?? {
-      id,
-      meter,
-      part,
-      subject,
-      starts_at_ms: startsAtMs,
-      ends_at_ms: endsAtMs,
-      quota: 0,
-      balance: 0,
-      state: EMPTY_STATE,
-      sequence: 0,
-      hash: "",
-    },
-  );
 }
 
 /** The account of a charge, in the period that holds `nowMs`. */

@@ -6,7 +6,7 @@ import { ManualClock } from "sluice/testing";
 import { afterAll, describe, expect, it } from "vitest";
 import { testDatabases } from "../../test/control/databases.js";
 import { Ledger } from "./ledger.js";
-import type { LedgerProof } from "./operations/charge.js";
+import type { LedgerProof } from "./operations/settle.js";
 import { verifyLedger } from "./verify/verify-ledger.js";
 
 const all = testDatabases();

@@ -2,8 +2,9 @@
 // whatever a test then breaks on purpose.
 
 import type { Database } from "../../src/database/database.js";
-import { Account, type AccountRow, EMPTY_STATE } from "../../src/ledger/accounts/account.js";
+import { Account } from "../../src/ledger/accounts/account.js";
 import { accountIdOf } from "../../src/ledger/accounts/account-id.js";
+import { type AccountRow, EMPTY_STATE } from "../../src/ledger/accounts/account-row.js";
 import type { EntryDetails, EntryKind } from "../../src/ledger/accounts/entry.js";
 
 export const PERIOD_START_MS = Date.UTC(2026, 4, 1);

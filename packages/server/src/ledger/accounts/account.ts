@@ -1,8 +1,8 @@
 // An account in the hands of a writer, who has its row locked: what is left, by grant, and the entries that are to be
 // written. It does arithmetic only; nothing here waits or asks.
 
-import type { Row } from "../../database/database.js";
 import type { AccountName } from "./account-id.js";
+import type { AccountRow } from "./account-row.js";
 import {
   type Draws,
   type Entry,
@@ -12,21 +12,6 @@ import {
   hashOfRow,
   toRow,
 } from "./entry.js";
-
-/** An account as the database keeps it. */
-export interface AccountRow extends Row {
-  readonly id: string;
-  readonly meter: string;
-  readonly part: number;
-  readonly subject: string;
-  readonly starts_at_ms: number;
-  readonly ends_at_ms: number;
-  readonly quota: number;
-  readonly balance: number;
-  readonly state: string;
-  readonly sequence: number;
-  readonly hash: string;
-}
 
 /** What is left of a grant. */
 export interface Grant {
@@ -79,6 +64,7 @@ export class Account {
   readonly endsAtMs: number;
   /** Entries to be written. */
   readonly appended: EntryRow[] = [];
+  readonly #byKey = new Map<string, EntryRow>();
   readonly #state: AccountState;
   #quota: number;
   #balance: number;
@@ -100,6 +86,11 @@ export class Account {
   /** Whether it has its first entry. */
   get isOpen(): boolean {
     return this.#sequence > 0;
+  }
+
+  /** An entry to be written, by its idempotency key. */
+  findAppended(idempotencyKey: string): EntryRow | undefined {
+    return this.#byKey.get(idempotencyKey);
   }
 
   get isChanged(): boolean {
@@ -285,6 +276,7 @@ export class Account {
     const row = toRow(whole);
     this.#hash = hashOfRow(row);
     this.appended.push(row);
+    this.#byKey.set(idempotencyKey, row);
   }
 
   toRow(): AccountRow {
@@ -327,9 +319,6 @@ export class Account {
     return allowed;
   }
 }
-
-/** The state of an account that has no entry yet. */
-export const EMPTY_STATE = JSON.stringify({ grants: [], debt: 0 } satisfies AccountState);
 
 /** Gives units back to a grant, up to all that it holds. Returns how many it took. */
 function fill(grant: Grant, units: number): number {

@@ -3,7 +3,8 @@
 
 import type { Transaction } from "../../database/database.js";
 import { runOverRows } from "../../database/row-lists.js";
-import { Account, type AccountRow, EMPTY_STATE, type Writer } from "../accounts/account.js";
+import { Account, type Writer } from "../accounts/account.js";
+import { blockEndMs, emptyRow, type ReadAccountRow } from "../accounts/account-row.js";
 import type { AccountSpec } from "../accounts/account-spec.js";
 import type { EntryRow } from "../accounts/entry.js";
 import { catchUp, openAccount } from "../accounts/periods.js";
@@ -23,10 +24,6 @@ export type Report = () => void;
 
 /** A request that was cancelled again and again under one id is looked up so many times. */
 const LOOKUP_ROUNDS_MAX = 12;
-
-interface LockedRow extends AccountRow {
-  readonly blocked_until_ms: number;
-}
 
 /** What a batch runs with. */
 export interface BatchOptions {
@@ -62,19 +59,7 @@ export async function makeAccounts(
   run: Transaction["query"],
   specs: readonly AccountSpec[],
 ): Promise<void> {
-  const rows = specs.map(({ id, name, endsAtMs }) => [
-    id,
-    name.meter,
-    name.part,
-    name.subject,
-    name.startsAtMs,
-    endsAtMs,
-    0,
-    0,
-    EMPTY_STATE,
-    0,
-    "",
-  ]);
+  const rows = specs.map((spec) => Object.values(emptyRow(spec)));
   await runOverRows(run, statements.makeAccounts, rows);
 }
 
@@ -118,9 +103,8 @@ class LockedBatch implements LockedAccounts {
   }
 
   readonly find: FindEntry = ({ accountId, idempotencyKey }) => {
-    const isIt = (row: EntryRow) => row.idempotency_key === idempotencyKey;
     const found = this.#found.get(`${accountId} ${idempotencyKey}`);
-    return found ?? this.#accounts.get(accountId)?.appended.find(isIt);
+    return found ?? this.#accounts.get(accountId)?.findAppended(idempotencyKey);
   };
 
   hold(hold: Hold): void {
@@ -154,10 +138,9 @@ class LockedBatch implements LockedAccounts {
   async #lock(ids: readonly string[]): Promise<void> {
     const lock = this.#tx.lock.bind(this.#tx);
     const rows = ids.map((id) => [id]);
-    for (const row of await runOverRows<LockedRow>(lock, statements.readAccounts, rows)) {
+    for (const row of await runOverRows<ReadAccountRow>(lock, statements.readAccounts, rows)) {
       this.#accounts.set(row.id, new Account(row));
-      const untilMs = row.blocked_until_ms;
-      if (untilMs !== 0) this.#blocks.set(row.id, untilMs < 0 ? Number.POSITIVE_INFINITY : untilMs);
+      this.#blocks.set(row.id, blockEndMs(row));
     }
   }
 

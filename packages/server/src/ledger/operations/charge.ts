@@ -3,18 +3,10 @@
 
 import { type Charge, type ChargeReceipt, type Outcome, SluiceError, type Verdict } from "sluice";
 import type { AccountSpec } from "../accounts/account-spec.js";
-import { type Draws, type EntryKind, type EntryRow, toEntry } from "../accounts/entry.js";
+import { type Draws, type EntryRow, toEntry } from "../accounts/entry.js";
 import type { EntryName, FindEntry, LockedAccounts, Operation } from "../commit/operation.js";
-import { endingsOf } from "./settle.js";
+import { endingsOf, type LedgerProof } from "./settle.js";
 import { toBlocked, toVerdict } from "./verdicts.js";
-
-/** What a receipt of the ledger presents. */
-export interface LedgerProof {
-  readonly accountId: string;
-  readonly sequence: number;
-  readonly kind: EntryKind;
-  readonly draws: Draws | undefined;
-}
 
 /** How a request is charged. */
 export type ChargeKind = "use" | "reserve" | "lease";

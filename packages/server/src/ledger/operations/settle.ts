@@ -3,10 +3,17 @@
 
 import type { Settling } from "sluice";
 import type { Account } from "../accounts/account.js";
-import { type EntryRow, toEntry } from "../accounts/entry.js";
+import { type Draws, type EntryKind, type EntryRow, toEntry } from "../accounts/entry.js";
 import type { EntryName, LockedAccounts, Operation } from "../commit/operation.js";
-import type { LedgerProof } from "./charge.js";
 import { mustHold } from "./operator.js";
+
+/** What a receipt of the ledger presents. */
+export interface LedgerProof {
+  readonly accountId: string;
+  readonly sequence: number;
+  readonly kind: EntryKind;
+  readonly draws: Draws | undefined;
+}
 
 /** The idempotency key of what settles an entry. */
 function settleKey(sequence: number): string {

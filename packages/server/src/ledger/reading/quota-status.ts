@@ -2,7 +2,8 @@
 // out.
 
 import type { Reader } from "../../database/database.js";
-import { Account, type AccountRow, QUOTA_GRANT } from "../accounts/account.js";
+import { Account, QUOTA_GRANT } from "../accounts/account.js";
+import type { AccountRow } from "../accounts/account-row.js";
 import { statements } from "../sql/statements.js";
 import { type Forecast, forecastRunOut } from "../usage/forecast.js";
 import { readUsage } from "./usage.js";

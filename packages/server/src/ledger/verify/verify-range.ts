@@ -3,8 +3,8 @@
 // entries that were added in between are read too: what does not fit then is wrong.
 
 import type { Row, TupleReader } from "../../database/database.js";
-import type { AccountRow } from "../accounts/account.js";
 import { accountIdOf } from "../accounts/account-id.js";
+import type { AccountRow } from "../accounts/account-row.js";
 import type { EntryValues } from "../accounts/entry.js";
 import { statements } from "../sql/statements.js";
 import { AccountCheck, type Hold, type LateSettlement, type Say } from "./account-check.js";
