@@ -1,4 +1,4 @@
-// `npm test`: types, lint and format, house rules, then the tests, which also compare the generated
+// `npm test`: types, the build of the dashboard, lint and format, house rules, then the tests, which also compare the generated
 // files. One failing step does not hide the others: all run, and the last lines list what failed.
 // Only the tests are left out when types fail, because they use the build. Plain JavaScript,
 // because it builds the rest. Arguments go to vitest: `npm test -- packages/sluice`.
@@ -12,6 +12,7 @@ const root = join(import.meta.dirname, "..");
 const failed = [];
 
 const hasTypes = runStep("types", "npm run -s types");
+if (hasTypes) runStep("dashboard", "npm run -s dashboard");
 runStep("lint", "npm run -s lint");
 runStep("tidy", "npm run -s tidy");
 if (hasTypes) runStep("tests", "vitest run", process.argv.slice(2));

@@ -56,7 +56,7 @@ const packages: readonly Layers[] = [
       ["admin", "decision", "envoy", "gateway"],
       ["service"],
       ["workers"],
-      ["cli", "index.ts"],
+      ["cli", "index.ts", "api.ts"],
     ],
   },
 ];

@@ -1,6 +1,7 @@
 // Servers that tests and benchmarks start, and ways to break them. Private: nothing of this
 // is published.
 
+export { type Browser, type BrowserContext, type Page, startBrowser } from "./browser.js";
 export { makeCertificate, makeExpiredCertificate } from "./certificate.js";
 export { eventually, onStop, stopAll } from "./cleanup.js";
 export {

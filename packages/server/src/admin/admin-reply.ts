@@ -20,7 +20,7 @@ export interface StreamedReply {
 export interface AdminReply {
   readonly status: number;
   readonly type: string;
-  readonly body: string;
+  readonly body: string | Buffer;
   /** In addition to the headers of every reply. */
   readonly headers?: Readonly<Record<string, string>>;
 }

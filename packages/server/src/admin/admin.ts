@@ -16,6 +16,7 @@ import { knownTokensOf } from "./auth/known-tokens.js";
 import { Logins } from "./auth/logins.js";
 import { randomSecret } from "./auth/random.js";
 import { Sessions } from "./auth/sessions.js";
+import { Dashboard } from "./dashboard/dashboard.js";
 import { ADMIN_HEADER } from "./reply-schemas.js";
 import type { AdminContext } from "./route.js";
 import { Router } from "./router.js";
@@ -51,7 +52,7 @@ export async function openAdmin(core: Core, control: AdminControl): Promise<List
     },
     (message, response) => inTurn(message, response, () => void respond(message, response)),
   );
-  const parts = { context, guard, router };
+  const parts = { context, guard, router, dashboard: new Dashboard() };
   const respond = async (message: IncomingMessage, response: ServerResponse) => {
     // Once it drains, nothing waits for a connection that is kept for later.
     if (!server.listening) response.setHeader("Connection", "close");
@@ -76,9 +77,10 @@ interface Parts {
   readonly context: AdminContext;
   readonly guard: Guard;
   readonly router: Router;
+  readonly dashboard: Dashboard;
 }
 
-function toContext(core: Core, control: AdminControl): Omit<Parts, "router"> {
+function toContext(core: Core, control: AdminControl): Pick<Parts, "context" | "guard"> {
   const { clock, config, telemetry } = core;
   const { controlState: state } = control;
   const nowMs = () => clock.wall?.() ?? clock.now();
@@ -117,7 +119,7 @@ async function answerSafely(
 }
 
 async function answer(
-  { context, guard, router }: Parts,
+  { context, guard, router, dashboard }: Parts,
   message: IncomingMessage,
 ): Promise<AdminReply | StreamedReply> {
   const url = toUrl(message);
@@ -125,6 +127,7 @@ async function answer(
   // Probes come with whatever address they have, and have no token.
   if (isGet && url.pathname === "/livez") return json({ live: true });
   if (isGet && url.pathname === "/readyz") return toReadiness(context.control, guard, message);
+  if (isGet && dashboard.has(url.pathname)) return dashboard.answer(message, url.pathname);
   return router.answer(context, message, url);
 }
 

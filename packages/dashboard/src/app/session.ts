@@ -1,0 +1,58 @@
+// Who uses the page: asked at the start, set by the login, gone when the service says that the session has ended.
+
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import type { ReplyOf } from "sluice-server/api";
+import { ApiError, ask, setCsrfToken } from "../api/client.js";
+
+/** The caller, as the service knows it. */
+export type Session = ReplyOf<"session">;
+
+/** What may be shown and done. The service checks it too; the page only leaves out what would be refused. */
+export type Role = "viewer" | "operator" | "admin";
+
+const RANKS: readonly string[] = ["viewer", "operator", "admin"];
+
+/** The session of the page; every page has one. */
+export const SessionContext = createContext<Session>({ name: "", role: "viewer", csrfToken: null });
+
+/** Who uses the page. */
+export function useSession(): Session {
+  return useContext(SessionContext);
+}
+
+/** Whether the user may do what needs this role. */
+export function useMay(role: Role): boolean {
+  const session = useSession();
+  return RANKS.indexOf(session.role) >= RANKS.indexOf(role);
+}
+
+/**
+ * Who the service takes the page for; undefined if it wants a login.
+ *
+ * @throws ApiError if it does not answer.
+ */
+export async function findSession(): Promise<Session | undefined> {
+  try {
+    return keep(await ask("session", "/v1/session"));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return undefined;
+    throw error;
+  }
+}
+
+/** @throws ApiError if the token is not known, or too many were tried. */
+export async function logIn(token: string): Promise<Session> {
+  return keep(await ask("session", "/v1/session", { method: "POST", body: { token } }));
+}
+
+/** Ends the session. */
+export async function logOut(): Promise<void> {
+  await ask("session", "/v1/session", { method: "DELETE" });
+  setCsrfToken(null);
+}
+
+function keep(session: Session): Session {
+  setCsrfToken(session.csrfToken);
+  return session;
+}

@@ -1,0 +1,10 @@
+// The entry of the dashboard.
+
+import { render } from "preact";
+import { App } from "./app/app.js";
+import "./style/tokens.css";
+import "./style/base.css";
+import "./style/layout.css";
+import "./style/parts.css";
+
+render(<App />, document.getElementById("app") as HTMLElement);

@@ -1,0 +1,19 @@
+// A button that copies.
+
+import { useState } from "preact/hooks";
+import { Button } from "./button.js";
+import { report } from "./toasts.js";
+
+const SAID_MS = 2_000;
+
+/** Copies a string to the clipboard, and says so. */
+export function CopyButton({ value, name = "Copy" }: { value: string; name?: string }) {
+  const [isCopied, setIsCopied] = useState(false);
+  const copy = () => {
+    navigator.clipboard.writeText(value).then(() => {
+      setIsCopied(true);
+      setTimeout(() => setIsCopied(false), SAID_MS);
+    }, report);
+  };
+  return <Button onClick={copy}>{isCopied ? "Copied" : name}</Button>;
+}

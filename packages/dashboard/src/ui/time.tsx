@@ -1,0 +1,26 @@
+// Times: relative as text, absolute when pointed at.
+
+import { useEffect, useState } from "preact/hooks";
+import { formatAbsolute, formatRelative } from "./format.js";
+
+const REFRESH_MS = 10_000;
+
+/** The time of the browser, refreshed every ten seconds. */
+export function useNow(everyMs = REFRESH_MS): number {
+  const [nowMs, setNowMs] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNowMs(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return nowMs;
+}
+
+/** `3 minutes ago`, with the absolute time as its title. */
+export function Time({ atMs }: { readonly atMs: number }) {
+  const nowMs = useNow();
+  return (
+    <time dateTime={new Date(atMs).toISOString()} title={formatAbsolute(atMs)}>
+      {formatRelative(atMs, nowMs)}
+    </time>
+  );
+}

@@ -1,0 +1,3 @@
+// `sluice-server/api`: the types of what the admin port answers, for programs that ask it. The dashboard is one.
+
+export type { ReplyName, ReplyOf } from "./admin/reply-schemas.js";

@@ -1,0 +1,23 @@
+// Debian's Chromium for tests of pages, without a window. It talks to loopback only: a request to any other host fails
+// inside the browser.
+
+import { type Browser, chromium } from "playwright-core";
+import { ensureProgram } from "./programs/find-program.js";
+
+export type { Browser, BrowserContext, Page } from "playwright-core";
+
+const ARGS = [
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-quic",
+  "--disable-sync",
+  "--no-first-run",
+  // The sandbox needs a user that is not root, which test machines often lack. Only our own pages are opened.
+  "--no-sandbox",
+  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+];
+
+/** Starts a browser. Where Chromium is missing it is installed, or the error says how to get it. */
+export function startBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: ensureProgram("chromium"), args: ARGS });
+}
