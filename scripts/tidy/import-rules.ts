@@ -59,6 +59,11 @@ const packages: readonly Layers[] = [
       ["cli", "index.ts", "api.ts"],
     ],
   },
+  {
+    home: "packages/dashboard/src/",
+    name: "sluice-dashboard",
+    rows: [["base", "style"], ["api"], ["ui"], ["pages"], ["app"], ["main.tsx"]],
+  },
 ];
 
 /** A file imports only from its own folder and the folders below it, types included. */

@@ -28,7 +28,7 @@ export function complainOfMatches(
 }
 
 export function isTypeScript(path: string): boolean {
-  return path.endsWith(".ts");
+  return /\.tsx?$/.test(path);
 }
 
 export function isTest(path: string): boolean {

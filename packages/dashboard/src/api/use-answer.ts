@@ -3,6 +3,7 @@
 
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { ReplyName, ReplyOf } from "sluice-server/api";
+import { every } from "../base/clock.js";
 import { type ApiError, type ApiOptions, ask } from "./client.js";
 
 /** The state of an answer. */
@@ -54,10 +55,9 @@ export function useAnswer<N extends ReplyName>(
     setState(LOADING);
     void load();
     if (everyMs === undefined) return;
-    const timer = setInterval(() => {
+    return every(everyMs, () => {
       if (!document.hidden) void load();
-    }, everyMs);
-    return () => clearInterval(timer);
+    });
   }, [load, everyMs]);
   return { ...state, reload: load };
 }

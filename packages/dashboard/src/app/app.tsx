@@ -3,13 +3,13 @@
 import { useEffect, useState } from "preact/hooks";
 import { ErrorBoundary, LocationProvider } from "preact-iso";
 import { type ApiError, onSessionEnded } from "../api/client.js";
+import { findSession, type Session, SessionContext } from "../api/session.js";
 import { Button } from "../ui/button.js";
 import { Problem } from "../ui/states.js";
 import { Toasts } from "../ui/toasts.js";
 import { Frame } from "./frame.js";
 import { Login } from "./login.js";
 import { Pages } from "./pages.js";
-import { findSession, type Session, SessionContext } from "./session.js";
 
 type State =
   | { readonly kind: "starting" }

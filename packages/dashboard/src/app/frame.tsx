@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
+import { logOut, useSession } from "../api/session.js";
 import { Button } from "../ui/button.js";
 import {
   AccessIcon,
@@ -14,7 +15,6 @@ import {
   RulesIcon,
 } from "../ui/icons.js";
 import { report } from "../ui/toasts.js";
-import { logOut, useSession } from "./session.js";
 import { ThemeButton } from "./theme.js";
 
 const HOME = "/dashboard/";

@@ -2,10 +2,10 @@
 
 import { useState } from "preact/hooks";
 import { ApiError } from "../api/client.js";
+import { logIn, type Session } from "../api/session.js";
 import { Button } from "../ui/button.js";
 import { Field } from "../ui/field.js";
 import { Logo } from "../ui/icons.js";
-import { logIn, type Session } from "./session.js";
 
 interface LoginProps {
   /** Whether a session was there and has ended. */

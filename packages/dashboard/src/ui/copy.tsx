@@ -1,6 +1,7 @@
 // A button that copies.
 
 import { useState } from "preact/hooks";
+import { after } from "../base/clock.js";
 import { Button } from "./button.js";
 import { report } from "./toasts.js";
 
@@ -12,7 +13,7 @@ export function CopyButton({ value, name = "Copy" }: { value: string; name?: str
   const copy = () => {
     navigator.clipboard.writeText(value).then(() => {
       setIsCopied(true);
-      setTimeout(() => setIsCopied(false), SAID_MS);
+      after(SAID_MS, () => setIsCopied(false));
     }, report);
   };
   return <Button onClick={copy}>{isCopied ? "Copied" : name}</Button>;

@@ -1,16 +1,16 @@
 // Times: relative as text, absolute when pointed at.
 
 import { useEffect, useState } from "preact/hooks";
+import { every, wallMs } from "../base/clock.js";
 import { formatAbsolute, formatRelative } from "./format.js";
 
 const REFRESH_MS = 10_000;
 
 /** The time of the browser, refreshed every ten seconds. */
 export function useNow(everyMs = REFRESH_MS): number {
-  const [nowMs, setNowMs] = useState(Date.now);
+  const [nowMs, setNowMs] = useState(wallMs);
   useEffect(() => {
-    const timer = setInterval(() => setNowMs(Date.now()), everyMs);
-    return () => clearInterval(timer);
+    return every(everyMs, () => setNowMs(wallMs()));
   }, [everyMs]);
   return nowMs;
 }

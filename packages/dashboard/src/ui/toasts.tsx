@@ -1,6 +1,7 @@
 // Short notes about what was done or what failed, at the edge of the page. A screen reader reads them.
 
 import { useEffect, useState } from "preact/hooks";
+import { after } from "../base/clock.js";
 import { Button } from "./button.js";
 
 interface Toast {
@@ -33,7 +34,7 @@ export function Toasts() {
   useEffect(() => {
     show = (toast) => {
       setToasts((old) => [...old, toast].slice(-TOASTS_MAX));
-      if (toast.kind === "done") setTimeout(() => remove(toast.id), DONE_MS);
+      if (toast.kind === "done") after(DONE_MS, () => remove(toast.id));
     };
     return () => {
       show = () => {};

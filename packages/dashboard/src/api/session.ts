@@ -3,7 +3,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
 import type { ReplyOf } from "sluice-server/api";
-import { ApiError, ask, setCsrfToken } from "../api/client.js";
+import { ApiError, ask, setCsrfToken } from "./client.js";
 
 /** The caller, as the service knows it. */
 export type Session = ReplyOf<"session">;
