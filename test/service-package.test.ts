@@ -16,8 +16,8 @@ import { run } from "./run.js";
 
 const root = join(import.meta.dirname, "..");
 
-/** What the package may take up once it is unpacked. */
-const UNPACKED_BYTES_MAX = 1_650_000;
+/** What the package may take up once it is unpacked, with the dashboard, which is compressed twice. */
+const UNPACKED_BYTES_MAX = 2_400_000;
 
 const work = makeFolder("service-package");
 const consumer = join(work, "consumer");
@@ -43,7 +43,13 @@ describe("the packed service", () => {
   it("carries its licence and readme, and no tests or build leftovers", () => {
     const files = filesBelow(installed);
     expect(files).toEqual(
-      expect.arrayContaining(["LICENSE", "README.md", "bin/sluice.js", "sluice.schema.json"]),
+      expect.arrayContaining([
+        "LICENSE",
+        "README.md",
+        "bin/sluice.js",
+        "dashboard/index.html.br",
+        "sluice.schema.json",
+      ]),
     );
     expect(files.filter((file) => /\.test\.|tsbuildinfo|tsconfig/.test(file))).toEqual([]);
     const [own, house] = [installed, root].map((at) => readFileSync(join(at, "LICENSE"), "utf8"));

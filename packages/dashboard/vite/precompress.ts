@@ -1,14 +1,14 @@
-// A step of the build: writes each text file a second and third time, compressed, so that the service never
-// compresses anything itself.
+// A step of the build: replaces each text file by two compressed ones, so that the service never compresses anything
+// itself. The few clients that take neither get what the service unpacks.
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type { Plugin } from "vite";
 
 const TEXT = /\.(?:js|css|html|svg|json)$/;
 
-/** Writes `NAME.br` and `NAME.gz` beside each text file of the build. */
+/** Writes `NAME.br` and `NAME.gz` in the place of each text file of the build. */
 export function precompress(): Plugin {
   let folder = "";
   return {
@@ -32,4 +32,5 @@ function compress(path: string): void {
   };
   writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }));
   writeFileSync(`${path}.gz`, gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION }));
+  unlinkSync(path);
 }

@@ -3,6 +3,7 @@
 // application, which reads the URL itself.
 
 import type { IncomingMessage } from "node:http";
+import { gunzipSync } from "node:zlib";
 import { ServerError } from "../../base/errors.js";
 import type { AdminReply } from "../admin-reply.js";
 import { type DashboardFile, readDashboardFiles } from "./files.js";
@@ -69,15 +70,13 @@ function toMiss(isPage: boolean, pathname: string): ServerError {
   return new ServerError("SLUICE_NOT_FOUND", seen);
 }
 
-/** The best encoding that the browser takes. */
+/** In the best encoding that the client takes. */
 function toReply(file: DashboardFile, accepted: string, isHashed: boolean): AdminReply {
-  const encoding = ENCODINGS.find(
-    (name) => file[name] !== undefined && new RegExp(`\\b${name}\\b`).test(accepted),
-  );
+  const encoding = ENCODINGS.find((name) => new RegExp(`\\b${name}\\b`).test(accepted));
   return {
     status: 200,
     type: file.type,
-    body: (encoding && file[encoding]) ?? file.bytes,
+    body: encoding === undefined ? gunzipSync(file.gzip) : file[encoding],
     headers: {
       ...HEADERS,
       Vary: "Accept-Encoding",

@@ -1,15 +1,14 @@
-// The files of the dashboard, read once: a few hundred kilobytes, as they were built and compressed.
+// The files of the dashboard, read once: a few hundred kilobytes, compressed when they were built.
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A file, as it is and compressed. */
+/** A file, by how it is encoded. */
 export interface DashboardFile {
   readonly type: string;
-  readonly bytes: Buffer;
-  readonly br: Buffer | undefined;
-  readonly gzip: Buffer | undefined;
+  readonly br: Buffer;
+  readonly gzip: Buffer;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -18,6 +17,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".svg": "image/svg+xml",
 };
+const GZIP = ".gz";
 
 /** Beside `dist` and `src` of this package. */
 const FOLDER = fileURLToPath(new URL("../../../dashboard/", import.meta.url));
@@ -25,14 +25,16 @@ const FOLDER = fileURLToPath(new URL("../../../dashboard/", import.meta.url));
 /** The files by their paths below the folder; empty if the dashboard was not built. */
 export function readDashboardFiles(folder = FOLDER): ReadonlyMap<string, DashboardFile> {
   if (!existsSync(folder)) return new Map();
-  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  const files = names.flatMap((name): [string, DashboardFile][] => {
-    const type = TYPES[extname(name)];
-    if (type === undefined) return [];
-    const read = (ending: string) =>
-      names.includes(name + ending) ? readFileSync(folder + name + ending) : undefined;
-    const bytes = readFileSync(folder + name);
-    return [[name.replaceAll("\\", "/"), { type, bytes, br: read(".br"), gzip: read(".gz") }]];
-  });
-  return new Map(files);
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(GZIP))
+    .map((name) => name.slice(0, -GZIP.length));
+  return new Map(names.map((name) => [name.replaceAll("\\", "/"), readFile(folder + name)]));
+}
+
+function readFile(path: string): DashboardFile {
+  return {
+    type: TYPES[extname(path)] ?? "application/octet-stream",
+    br: readFileSync(`${path}.br`),
+    gzip: readFileSync(`${path}${GZIP}`),
+  };
 }
