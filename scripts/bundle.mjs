@@ -23,11 +23,13 @@ const kept = "dist.modules";
 const packed = "dist.packed";
 
 /**
- * What goes into one file, by the entry that needs all of it: a limiter; a middleware on any runtime; a middleware on
- * Node.js. Each takes what those before it left over, so that no import loads code of a larger one.
+ * What goes into one file, by the entry that needs all of it: a limiter; responses in any place, browsers included; a
+ * middleware on any runtime; a middleware on Node.js. Each takes what those before it left over, so that no import loads
+ * code of a larger one.
  */
 const chunks = [
-  { name: "core", test: /\/index\.js$/, priority: 3 },
+  { name: "core", test: /\/index\.js$/, priority: 4 },
+  { name: "response", test: /\/limit-responses\.js$/, priority: 3 },
   { name: "middleware", test: /\/(?:fetch|hono)\.js$/, priority: 2 },
   { name: "node", test: /\/node\.js$/, priority: 1 },
 ];

@@ -47,3 +47,13 @@ export function combine(verdicts: readonly Verdict[]): Decision {
 function share(verdict: Verdict): number {
   return verdict.remaining / verdict.limit;
 }
+
+/**
+ * Whether `a` binds more than `b`: it refuses, for longer if both do; or it has the smaller share left.
+ * Of equals neither does.
+ */
+export function bindsMore(a: Verdict, b: Verdict): boolean {
+  if (a.allowed !== b.allowed) return !a.allowed;
+  if (!a.allowed) return a.retryAfterMs > b.retryAfterMs;
+  return a.remaining / a.limit < b.remaining / b.limit;
+}

@@ -4,18 +4,29 @@
 import type { Limit } from "../../limits/limits.js";
 import type { LimitTexts } from "../../rules/policy/compile/rule-limits.js";
 import type { RuleCharge } from "../../rules/policy/policy-request/request-charges.js";
+import type { Rule } from "../../rules/rule.js";
 
 /** The largest integer of a structured field. */
 export const INTEGER_MAX = 999_999_999_999_999;
 
+/** Of a rule, what headers show. */
+export interface ShownRule {
+  readonly definition: Pick<Rule, "id" | "settle">;
+}
+
+/** A limit that was charged, and its rule. */
+interface Described extends Pick<RuleCharge, "ruleLimit" | "counter"> {
+  readonly rule: ShownRule;
+}
+
 /** The texts of the limit that was charged. Kept with the limit: a look-up costs more, the more rules there are. */
-export function textsOf(charge: Pick<RuleCharge, "rule" | "ruleLimit" | "counter">): LimitTexts {
+export function textsOf(charge: Described): LimitTexts {
   const { ruleLimit } = charge;
   ruleLimit.texts ??= write(charge);
   return ruleLimit.texts;
 }
 
-function write({ rule, ruleLimit, counter }: Parameters<typeof textsOf>[0]): LimitTexts {
+function write({ rule, ruleLimit, counter }: Described): LimitTexts {
   const { id, settle } = rule.definition;
   const name = counter.part === 0 ? id : `${id}/${counter.part + 1}`;
   const limit = `${Math.min(INTEGER_MAX, ruleLimit.limit.capacity)}`;

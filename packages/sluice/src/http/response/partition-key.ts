@@ -2,7 +2,7 @@
 // about the same counter, and learns nothing else.
 
 import { createHmac } from "node:crypto";
-import type { RuleCharge } from "../../rules/policy/policy-request/request-charges.js";
+import type { ShownRule } from "./limit-description.js";
 
 /** 96 bits distinguish counters and fill 16 characters without padding. */
 const BYTES = 12;
@@ -16,7 +16,7 @@ export class PartitionKey {
   }
 
   /** `;pk=:…:`, the same for the same rule and key, on every node that has the secret. */
-  parameterOf({ rule, key }: Pick<RuleCharge, "rule" | "key">): string {
+  parameterOf({ rule, key }: { rule: ShownRule; key: string }): string {
     const digest = createHmac("sha256", this.#secret)
       .update(`${rule.definition.id}\n${key}`)
       .digest();

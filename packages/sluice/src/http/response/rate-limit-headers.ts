@@ -4,14 +4,12 @@
 // warn in a header of their own when a set share of their quota is used.
 
 import { type Clock, wallMsOf } from "../../base/clock.js";
+import { bindsMore } from "../../base/decision.js";
 import type { LimitTexts } from "../../rules/policy/compile/rule-limits.js";
 import { waitMsOf } from "../../rules/policy/held-charges/hold-times.js";
 import type { DecidedRuleCharge } from "../../rules/policy/policy-request/decided-charge.js";
-import {
-  bindsMore,
-  type PolicyDecision,
-} from "../../rules/policy/policy-request/policy-decision.js";
-import { INTEGER_MAX, textsOf } from "./limit-description.js";
+import type { PolicyDecision } from "../../rules/policy/policy-request/policy-decision.js";
+import { INTEGER_MAX, type ShownRule, textsOf } from "./limit-description.js";
 import type { PartitionKey } from "./partition-key.js";
 import type { Retry } from "./retry-after.js";
 
@@ -38,7 +36,7 @@ const SAME_TIME_MS_MAX = 50;
 /** The limit whose numbers are shown. */
 type Bound = Pick<DecidedRuleCharge, "verdict" | "nowMs" | "ruleLimit" | "counter">;
 /** One that a request passed. */
-type Answered = Bound & Pick<DecidedRuleCharge, "rule" | "key">;
+type Answered = Bound & { readonly rule: ShownRule; readonly key: string };
 
 /** Writes the headers of responses. */
 export class HeaderWriter {
@@ -83,7 +81,7 @@ export class HeaderWriter {
     return lines + this.#toNumbers(boundTexts, bound, retry);
   }
 
-  /** The same for a request under one limit that is shown, known and has let it pass. */
+  /** The same for a request under one limit that is shown and known, and has let it pass or refuses without jitter. */
   writeOne(answer: Answered): string {
     const texts = textsOf(answer);
     const pk = this.#options.partitionKey?.parameterOf(answer) ?? "";

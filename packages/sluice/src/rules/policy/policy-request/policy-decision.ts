@@ -1,7 +1,12 @@
 // What a policy answers: a decision that names the rule that bound, with what each rule said. If
 // something is still to be settled, finishing the request settles it.
 
-import type { Decision, DecisionSource, Verdict } from "../../../base/decision.js";
+import {
+  bindsMore,
+  type Decision,
+  type DecisionSource,
+  type Verdict,
+} from "../../../base/decision.js";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
 import { describeKey } from "../../identity-keys/key.js";
 import type { Rule } from "../../rule.js";
@@ -284,16 +289,6 @@ function toBound(charges: readonly DecidedRuleCharge[]): DecidedRuleCharge | und
     if (bound === undefined || bindsMore(charge.verdict, bound.verdict)) bound = charge;
   }
   return bound;
-}
-
-/**
- * Whether `a` binds more than `b`: it refuses, for longer if both do; or it has the smaller share left.
- * Of equals neither does.
- */
-export function bindsMore(a: Verdict, b: Verdict): boolean {
-  if (a.allowed !== b.allowed) return !a.allowed;
-  if (!a.allowed) return a.retryAfterMs > b.retryAfterMs;
-  return a.remaining / a.limit < b.remaining / b.limit;
 }
 
 function longestDelay(charges: readonly DecidedRuleCharge[]): number {
