@@ -77,6 +77,7 @@ export {
   type MemoryStoreStats,
   memoryStore,
 } from "./stores/memory/memory-store.js";
+export type { AdmissionMeter, AdmissionSource } from "./stores/metered.js";
 export { type PrelimitOptions, type PrelimitStore, prelimit } from "./stores/prelimit/prelimit.js";
 export type { BreakerState } from "./stores/resilient/circuit-breaker.js";
 export type { FallbackEvent } from "./stores/resilient/fallback/fallback-events.js";

@@ -91,11 +91,24 @@ const reconciled = open({
   part: required(finiteNumber, "Which of the limits of the rule, from 0."),
   period: required(period),
   charged: required(finiteNumber, "Units that the ledger has charged."),
-  admitted: required(finiteNumber, "Units that nodes say they admitted."),
+  admitted: required(finiteNumber, "Units that processes counted when they answered."),
+  repeated: required(finiteNumber, "Of requests that were sent again under their id."),
+  uncharged: required(
+    finiteNumber,
+    "Units that were admitted by onStoreFailure while the ledger did not answer.",
+  ),
   leased: required(finiteNumber, "In blocks that were not returned yet."),
   reserved: required(finiteNumber, "In reservations that were not settled yet."),
   lapsed: required(finiteNumber, "Returned when their grant had ended: they stay charged."),
-  unexplained: required(finiteNumber, "What nothing of this explains."),
+  unreported: required(
+    finiteNumber,
+    "Charged, and not reported yet by the process that charged it, which may have died.",
+  ),
+  unexplained: required(finiteNumber, "What the entries don't explain of what is charged."),
+  drift: required(
+    finiteNumber,
+    "Units that were admitted beyond all that was charged; below zero: charged, and admitted by no process.",
+  ),
 });
 
 const hold = open({
@@ -111,6 +124,20 @@ const hold = open({
     flag,
     "Whether it should have been settled: the process of such a lease died.",
   ),
+});
+
+const uncharged = open({
+  accountId: required(text),
+  meter: required(text),
+  subject: required(text, "Empty: of accounts that the process did not keep apart."),
+  units: required(finiteNumber),
+  holder: required(text, "The process that admitted them."),
+});
+
+const silentProcess = open({
+  holder: required(text),
+  startedAtMs: required(finiteNumber),
+  reportedAtMs: required(finiteNumber),
 });
 
 /** The shapes, by what is answered. */
@@ -144,6 +171,14 @@ export const ledgerAnswers = {
     meters: required(many(reconciled)),
     holdCount: required(finiteNumber),
     holds: required(many(hold), "A hundred at most: the overdue ones first, then the largest."),
+    uncharged: required(
+      many(uncharged),
+      "Who was admitted while the ledger did not answer. A hundred at most, the largest.",
+    ),
+    silent: required(
+      many(silentProcess),
+      "Processes that stopped reporting what they admit: they died, or can't reach the database.",
+    ),
   }),
   ledgerReport: open({
     valid: required(flag),

@@ -1,7 +1,13 @@
 // Makes what the listeners of one process share: the store, the policies over it, and telemetry.
 
 import { hostname } from "node:os";
-import { type Clock, type FailurePolicy, type Store, systemClock } from "sluice";
+import {
+  type AdmissionMeter,
+  type Clock,
+  type FailurePolicy,
+  type Store,
+  systemClock,
+} from "sluice";
 import type { KeyResolver } from "sluice/api-keys";
 import { JwtVerifier } from "sluice/jwt";
 import { createPolicy, type Policy, type PolicyEvent, type RuleSet } from "sluice/rules";
@@ -62,7 +68,7 @@ export function createCore(given: Config, options: CoreOptions = {}): OwnedCore 
   const ledger = ledgerOf(config, options, { telemetry, clock });
   if (rules.rules.some(({ durable }) => durable !== undefined)) ledger?.open();
   const { onStoreFailure } = config.store;
-  const durable = ledger === undefined ? {} : { durableStore: ledger.store };
+  const durable = ledger === undefined ? {} : toDurable(ledger);
   const counted = { store: opened.store, onStoreFailure, ...durable };
   const parts = { rules, ...counted, clock, telemetry, leased };
   const closeStores = async () => {
@@ -120,10 +126,18 @@ function ledgerOf(
   return openLedger(config, { ...options, actor });
 }
 
+function toDurable({
+  store,
+  admissions,
+}: OpenLedger): Pick<PolicyParts, "durableStore" | "admissions"> {
+  return { durableStore: store, ...(admissions === undefined ? {} : { admissions }) };
+}
+
 interface PolicyParts {
   readonly rules: RuleSet;
   readonly store: Store;
   readonly durableStore?: Store;
+  readonly admissions?: AdmissionMeter;
   readonly onStoreFailure: FailurePolicy;
   readonly clock: Clock;
   readonly telemetry: Telemetry;

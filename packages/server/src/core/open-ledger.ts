@@ -2,6 +2,7 @@
 // needs it, so that a service without such rules keeps no connections to it.
 
 import {
+  type AdmissionMeter,
   type Charge,
   type Clock,
   type CounterStatus,
@@ -17,6 +18,7 @@ import type { Config, LedgerConfig } from "../config/config.js";
 import type { Database } from "../database/database.js";
 import { migrate } from "../database/migrate.js";
 import { openDatabase } from "../database/open-database.js";
+import { AdmissionReporter } from "../ledger/admissions/admission-reporter.js";
 import { LedgerStore } from "../ledger/ledger-store.js";
 import { LedgerReader } from "../ledger/reading/ledger-reader.js";
 import type { OpenStore, OpenStoreOptions } from "./open-store.js";
@@ -27,6 +29,8 @@ export interface OpenLedger extends OpenStore {
   open(): void;
   /** Reads what was charged; opens the database if it is not open yet. Absent if the ledger is not in a database. */
   reader?(): Promise<LedgerReader>;
+  /** Counts what durable rules admit. Absent if the ledger is not in a database. */
+  readonly admissions?: AdmissionMeter;
 }
 
 /** What a ledger is opened with. */
@@ -64,6 +68,7 @@ export function openLedger(
       inner.open().catch((error) => telemetry.problem("the ledger can't be opened", error));
     },
     reader: () => inner.reader(),
+    admissions: inner.reporter.meter,
     close: async () => store.close(),
   };
 }
@@ -78,6 +83,7 @@ function nameOf(database: string): string {
 /** A ledger whose database is opened, and brought to the schema of this version, by the first call. */
 class LedgerInDatabase implements Store {
   readonly isRemote = true;
+  readonly reporter: AdmissionReporter;
   readonly #config: Pick<LedgerConfig, "reservationMs"> & { readonly database: string };
   readonly #actor: string;
   readonly #clock: Clock;
@@ -92,7 +98,8 @@ class LedgerInDatabase implements Store {
   ) {
     this.#config = config;
     this.#actor = actor;
-    this.#clock = clock;
+    this.#clock = toWallClock(clock);
+    this.reporter = new AdmissionReporter({ actor, clock: this.#clock });
   }
 
   /** The ledger, once its database has the schema. A failure is forgotten: the next call tries again. */
@@ -114,8 +121,9 @@ class LedgerInDatabase implements Store {
     this.#database ??= openDatabase(this.#config.database, "/");
     await migrate(this.#database);
     const { reservationMs } = this.#config;
-    const clock = toWallClock(this.#clock);
-    this.#store = new LedgerStore(this.#database, { actor: this.#actor, clock, reservationMs });
+    const options = { actor: this.#actor, clock: this.#clock, reservationMs };
+    this.#store = new LedgerStore(this.#database, options);
+    this.reporter.open(this.#database);
     return this.#store;
   }
 
@@ -158,6 +166,7 @@ class LedgerInDatabase implements Store {
   async close(): Promise<void> {
     // What is being opened is closed too, and what can't be opened has nothing to close but the database.
     await this.#opening?.catch(() => {});
+    await this.reporter.close();
     await this.#store?.close();
     await this.#database?.close();
   }

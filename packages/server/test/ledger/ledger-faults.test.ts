@@ -13,6 +13,7 @@ import type { Database } from "../../src/database/database.js";
 import { migrate } from "../../src/database/migrate.js";
 import { openDatabase } from "../../src/database/open-database.js";
 import { LedgerStore } from "../../src/ledger/ledger-store.js";
+import { reconcile } from "../../src/ledger/reading/reconcile.js";
 import { verifyLedger } from "../../src/ledger/verify/verify-ledger.js";
 import { testDatabases } from "../control/databases.js";
 import { startReplyCutter } from "../control/reply-cutter.js";
@@ -96,6 +97,29 @@ describe.each(all)("a ledger in $name", (databases) => {
     }
     await expectWhole(database);
   }, 120_000);
+
+  it("loses at most the block of a process that dies with a lease, and names both", async () => {
+    const url = await databases.create();
+    const database = databases.open(url);
+    await migrate(database);
+    const child = await LedgerProcess.start(url, "doomed");
+    const admitted = await child.ask({ spend: { tenant: "acme", requests: 60 } });
+    child.kill();
+    expect(admitted).toBe(60);
+    const atMs = Date.now();
+    const found = await reconcile(database, { atMs, nowMs: atMs + 61_000 });
+    const lease = { holder: "doomed-1", subject: "tenant:acme", kind: "lease", isOverdue: true };
+    expect(found.holds.length).toBeGreaterThan(0);
+    for (const hold of found.holds) expect(hold).toMatchObject(lease);
+    const [sums] = found.meters;
+    expect(sums).toMatchObject({ admitted: 50, uncharged: 0, unexplained: 0, drift: 0 });
+    // A lease takes at most what remains ÷ (2 × holders).
+    const blockMax = 1_000 / (2 * 4);
+    expect(sums?.leased).toBeLessThanOrEqual(blockMax);
+    expect(Number(sums?.charged) - 60).toBeLessThanOrEqual(Number(sums?.leased));
+    expect(found.silent).toMatchObject([{ holder: "doomed-1" }]);
+    await expectWhole(database);
+  }, 60_000);
 
   it(`charges once what is sent again after a process was killed (${KILLS} kills)`, async () => {
     const url = await databases.create();

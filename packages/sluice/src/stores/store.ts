@@ -72,6 +72,8 @@ export interface Outcome {
   readonly allowed: boolean;
   readonly verdicts: readonly Verdict[];
   readonly receipts: readonly ChargeReceipt[];
+  /** Whether the store had admitted this request id before, and charged nothing now. Default: it is not known to have. */
+  readonly isRepeated?: boolean;
 }
 
 /** How a charge is settled: `kept` units stay charged, which may be more than was charged. */

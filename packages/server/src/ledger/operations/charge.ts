@@ -195,7 +195,7 @@ export class ChargeOperation implements Operation<Outcome> {
       verdicts.push({ ...verdict, remaining: Math.max(0, entry.balance) });
       receipts.push(toReceipt(charge, entry));
     });
-    return { allowed: true, verdicts, receipts: wantsReceipts ? receipts : [] };
+    return { allowed: true, verdicts, receipts: wantsReceipts ? receipts : [], isRepeated: true };
   }
 }
 

@@ -42,11 +42,16 @@ describe.each(all)("reconcile on $name", (databases) => {
         part: 0,
         period: { startMs: PERIOD_START_MS, endMs: PERIOD_END_MS },
         charged: 123,
-        admitted: 84,
+        admitted: 0,
+        repeated: 0,
+        uncharged: 0,
         leased: 30,
         reserved: 9,
         lapsed: 0,
+        // No process has reported what it admitted: 84 that were used, and 9 that are reserved.
+        unreported: 93,
         unexplained: 0,
+        drift: 0,
       },
     ]);
     expect(holdCount).toBe(2);
@@ -56,7 +61,7 @@ describe.each(all)("reconcile on $name", (databases) => {
       { holder: "node-1", subject: "tenant:acme", kind: "reserve", units: 9, isOverdue: false },
     ]);
     const before = await reconcile(database, { ...NOW, atMs: PERIOD_START_MS - 1 });
-    expect(before.meters).toMatchObject([{ meter: "old", charged: 3, admitted: 3 }]);
+    expect(before.meters).toMatchObject([{ meter: "old", charged: 3, unreported: 3 }]);
     expect(await reconcile(database, { ...NOW, meter: "none" })).toMatchObject({ meters: [] });
   });
 
@@ -68,7 +73,7 @@ describe.each(all)("reconcile on $name", (databases) => {
     await account.write(database);
     await database.query("DELETE FROM ledger_holds");
     expect((await reconcile(database, NOW)).meters).toMatchObject([
-      { charged: 7, admitted: 4, lapsed: 3, unexplained: 0 },
+      { charged: 7, unreported: 4, lapsed: 3, unexplained: 0 },
     ]);
     const broken = new AccountBuilder({ subject: "tenant:broken" });
     broken.lease(10);

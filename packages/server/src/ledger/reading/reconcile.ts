@@ -1,10 +1,19 @@
-// What nodes say they admitted against what the ledger has charged. A strict rule answers after its entry is committed, so
-// its uses are what was admitted. Under leases a node admits by itself and says how many units it spent (`kept`) when it
-// returns the block; until then the whole block is charged. The difference is named: who holds which block.
+// What processes admitted against what the ledger has charged. Each process counts what it answers, whatever becomes of
+// the charge, and reports the count every few seconds. Where the two differ, the difference is named: who holds which
+// block, who was admitted while the ledger did not answer, and which process has stopped reporting.
 
 import type { Reader, Row } from "../../database/database.js";
-import type { EntryDetails } from "../accounts/entry.js";
+import { EDGE_MS } from "../admissions/admission-counts.js";
+import { SILENT_MS } from "../admissions/admission-reporter.js";
 import { statements } from "../sql/statements.js";
+import {
+  type AdmissionRow,
+  type ChargeRow,
+  type KeyedRow,
+  type Reconciled,
+  type SettlementRow,
+  Sums,
+} from "./reconcile-sums.js";
 
 /** What is compared. */
 export interface ReconcileFilter {
@@ -14,25 +23,6 @@ export interface ReconcileFilter {
   readonly nowMs: number;
   /** The id of a rule. Default: all. */
   readonly meter?: string | undefined;
-}
-
-/** One meter in one period. `charged` is all the others together. */
-export interface Reconciled {
-  readonly meter: string;
-  readonly part: number;
-  readonly period: { readonly startMs: number; readonly endMs: number };
-  /** Units that the ledger has charged. */
-  readonly charged: number;
-  /** Units that nodes say they admitted. */
-  readonly admitted: number;
-  /** In blocks that were not returned yet. */
-  readonly leased: number;
-  /** In reservations that were not settled yet. */
-  readonly reserved: number;
-  /** Returned when their grant had ended, or after an operator had refunded them: they stay charged. */
-  readonly lapsed: number;
-  /** What nothing explains: 0 unless an entry is wrong, or one was added while this was read. */
-  readonly unexplained: number;
 }
 
 /** A block or reservation that is open. */
@@ -51,17 +41,39 @@ export interface OpenHold {
   readonly isOverdue: boolean;
 }
 
+/** What one process admitted of an account while the ledger did not answer. */
+export interface UnchargedUnits {
+  readonly accountId: string;
+  readonly meter: string;
+  /** `""`: of accounts that the process did not keep apart, because it had too many. */
+  readonly subject: string;
+  readonly units: number;
+  /** The process. */
+  readonly holder: string;
+}
+
+/** A process that stopped reporting without ending: it has died, or can't reach the database. */
+export interface SilentProcess {
+  readonly holder: string;
+  readonly startedAtMs: number;
+  readonly reportedAtMs: number;
+}
+
 /** What was found. */
 export interface Reconciliation {
   readonly meters: readonly Reconciled[];
   /** The largest, the overdue ones first. */
   readonly holds: readonly OpenHold[];
   readonly holdCount: number;
+  /** The largest. */
+  readonly uncharged: readonly UnchargedUnits[];
+  /** Those that may not have reported all that they admitted in these periods, the latest first. */
+  readonly silent: readonly SilentProcess[];
 }
 
 const PAGE_SIZE = 2_000;
-/** How many holds are listed. */
-const HOLDS_LISTED = 100;
+/** How many holds, accounts and processes are listed. */
+const LISTED_MAX = 100;
 
 /** Compares what was admitted with what was charged. */
 export async function reconcile(
@@ -70,41 +82,60 @@ export async function reconcile(
 ): Promise<Reconciliation> {
   const sums = new Sums();
   const filter = [atMs, meter ?? null];
-  for (const row of await reader.query<ChargeRow>(statements.sumCharges, filter))
+  // Reports first: what is charged while this is read is charged by processes that have not reported it.
+  const { sumAdmissions, sumCharges, listSettlements, listOpenHolds } = statements;
+  for (const row of await reader.query<AdmissionRow>(sumAdmissions, filter))
+    sums.addAdmissions(row);
+  for (const row of await reader.query<ChargeRow>(sumCharges, [...filter, EDGE_MS]))
     sums.addCharges(row);
-  for await (const row of rowsOf<SettlementRow>(reader, statements.listSettlements, filter))
+  const settlements = { filter, after: [EDGE_MS] };
+  for await (const row of rowsOf<SettlementRow>(reader, listSettlements, settlements))
     sums.addSettlement(row);
   const listed = new ListedHolds();
-  for await (const row of rowsOf<HoldRow>(reader, statements.listOpenHolds, filter)) {
+  for await (const row of rowsOf<HoldRow>(reader, listOpenHolds, { filter, after: [] })) {
     sums.addHold(row);
     listed.add(toHold(row, nowMs));
   }
-  return { meters: sums.toList(), holds: listed.toList(), holdCount: listed.count };
+  const meters = sums.toList();
+  const holds = { holds: listed.toList(), holdCount: listed.count };
+  const uncharged = await listUncharged(reader, filter);
+  const startMs = meters.reduce((least, { period }) => Math.min(least, period.startMs), nowMs);
+  return { meters, ...holds, uncharged, silent: await listSilent(reader, { nowMs, startMs }) };
 }
 
-interface MeterRow extends Row {
-  readonly meter: string;
-  readonly part: number;
-  readonly starts_at_ms: number;
-  readonly ends_at_ms: number;
+async function listUncharged(reader: Reader, filter: Filter): Promise<UnchargedUnits[]> {
+  const values = [...filter, LISTED_MAX];
+  const rows = await reader.query<UnchargedRow>(statements.listUncharged, values);
+  return rows.map(({ account_id: accountId, meter, subject, units, holder }) => {
+    return { accountId, meter, subject, units, holder };
+  });
 }
 
-interface ChargeRow extends MeterRow {
-  readonly charged: number;
-  readonly used: number;
+async function listSilent(
+  reader: Reader,
+  { nowMs, startMs }: { nowMs: number; startMs: number },
+): Promise<SilentProcess[]> {
+  const values = [nowMs - SILENT_MS, startMs, LISTED_MAX];
+  const rows = await reader.query<ReporterRow>(statements.listSilentReporters, values);
+  return rows.map(({ holder, started_at_ms: startedAtMs, reported_at_ms: reportedAtMs }) => {
+    return { holder, startedAtMs, reportedAtMs };
+  });
 }
 
-interface KeyedRow extends MeterRow {
+type Filter = readonly (string | number | null)[];
+
+interface UnchargedRow extends Row {
   readonly account_id: string;
-  readonly sequence: number;
-  readonly kind: string;
-  readonly amount: number;
+  readonly meter: string;
+  readonly subject: string;
+  readonly holder: string;
+  readonly units: number;
 }
 
-interface SettlementRow extends KeyedRow {
-  readonly details: string | null;
-  readonly settled_kind: string;
-  readonly settled_amount: number;
+interface ReporterRow extends Row {
+  readonly holder: string;
+  readonly started_at_ms: number;
+  readonly reported_at_ms: number;
 }
 
 interface HoldRow extends KeyedRow {
@@ -116,74 +147,15 @@ interface HoldRow extends KeyedRow {
 async function* rowsOf<R extends KeyedRow>(
   reader: Reader,
   sql: string,
-  filter: readonly (string | number | null)[],
+  { filter, after }: { filter: Filter; after: Filter },
 ): AsyncGenerator<R> {
-  let after: readonly [string, number] = ["", 0];
+  let last: KeyedRow | undefined;
   for (;;) {
-    const rows = await reader.query<R>(sql, [...after, ...filter, PAGE_SIZE]);
+    const from = [last?.account_id ?? "", last?.sequence ?? 0];
+    const rows = await reader.query<R>(sql, [...from, ...filter, PAGE_SIZE, ...after]);
     yield* rows;
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE_SIZE) return;
-    after = [last.account_id, last.sequence];
-  }
-}
-
-interface Sum extends Omit<Reconciled, "unexplained" | "admitted"> {
-  charged: number;
-  admitted: number;
-  leased: number;
-  reserved: number;
-  lapsed: number;
-}
-
-/** What is added up, by meter and period. */
-class Sums {
-  readonly #sums = new Map<string, Sum>();
-
-  addCharges(row: ChargeRow): void {
-    const sum = this.#of(row);
-    sum.charged += row.charged;
-    sum.admitted += row.used;
-  }
-
-  addSettlement(row: SettlementRow): void {
-    const sum = this.#of(row);
-    const { amount, kind } = row;
-    const held = -row.settled_amount;
-    if (kind === "expire") {
-      sum.lapsed += held - amount;
-      return;
-    }
-    const { kept = 0 } = JSON.parse(row.details ?? "{}") as EntryDetails;
-    // A use counts as it was charged; what settles it says what it really was.
-    sum.admitted += row.settled_kind === "use" ? kept - held : kept;
-    // What had expired was back already, so that all that was kept is charged again.
-    const isLate = amount === -kept && row.settled_kind === "reserve";
-    if (!isLate) sum.lapsed += held - kept - amount;
-  }
-
-  addHold(row: HoldRow): void {
-    const sum = this.#of(row);
-    if (row.kind === "lease") sum.leased += row.amount;
-    else sum.reserved += row.amount;
-  }
-
-  toList(): Reconciled[] {
-    return [...this.#sums.values()].map((sum) => {
-      const { charged, admitted, leased, reserved, lapsed } = sum;
-      return { ...sum, unexplained: charged - admitted - leased - reserved - lapsed };
-    });
-  }
-
-  #of({ meter, part, starts_at_ms: startMs, ends_at_ms: endMs }: MeterRow): Sum {
-    const name = JSON.stringify([meter, part, startMs, endMs]);
-    let sum = this.#sums.get(name);
-    if (sum === undefined) {
-      const none = { charged: 0, admitted: 0, leased: 0, reserved: 0, lapsed: 0 };
-      sum = { meter, part, period: { startMs, endMs }, ...none };
-      this.#sums.set(name, sum);
-    }
-    return sum;
+    last = rows.at(-1);
+    if (rows.length < PAGE_SIZE) return;
   }
 }
 
@@ -195,13 +167,13 @@ class ListedHolds {
   add(hold: OpenHold): void {
     this.count++;
     this.#holds.push(hold);
-    if (this.#holds.length >= 2 * HOLDS_LISTED) this.#holds = this.toList();
+    if (this.#holds.length >= 2 * LISTED_MAX) this.#holds = this.toList();
   }
 
   toList(): OpenHold[] {
     const order = (a: OpenHold, b: OpenHold) =>
       Number(b.isOverdue) - Number(a.isOverdue) || b.units - a.units;
-    return [...this.#holds].sort(order).slice(0, HOLDS_LISTED);
+    return [...this.#holds].sort(order).slice(0, LISTED_MAX);
   }
 }
 

@@ -19,6 +19,7 @@ import { anyStore } from "../../stores/any-store.js";
 import type { EventualOptions } from "../../stores/eventual/eventual.js";
 import type { LeasedOptions } from "../../stores/leased/lease-options.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
+import type { AdmissionMeter } from "../../stores/metered.js";
 import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilient/resilient-options.js";
 import type { FailurePolicy, Store } from "../../stores/store.js";
 import type { Facts } from "../facts.js";
@@ -44,6 +45,8 @@ export interface PolicyOptions {
    * there are such rules.
    */
   durableStore?: Store;
+  /** Counts the units that durable rules admit, beside what their store charges. Default: they are not counted. */
+  admissions?: AdmissionMeter;
   /** Default: monotonic time that started at the wall clock. */
   clock?: Clock;
   /** What answers for rules that don't say it when the store does not; default `"local"`. */
@@ -77,6 +80,7 @@ export interface PolicySetup {
   readonly store: Store;
   readonly ownsStore: boolean;
   readonly durableStore: Store | undefined;
+  readonly admissions: AdmissionMeter | undefined;
   readonly clock: Clock;
   readonly onStoreFailure: FailurePolicy;
   readonly timeoutMs: number | undefined;
@@ -111,6 +115,7 @@ const OPTIONS = object({
   rules: required(rulesInput),
   store: optional(anyStore),
   durableStore: optional(anyStore),
+  admissions: optional(anything()),
   clock: optional(anything()),
   onStoreFailure: withDefault(choice(POLICIES), "local"),
   timeoutMs: optional(wholeNumber(TIMEOUT_BOUNDS)),
@@ -131,6 +136,7 @@ export function toPolicySetup(options: PolicyOptions, parse: RulesParser): Polic
     store: given.store ?? memoryStore(),
     ownsStore: given.store === undefined,
     durableStore: given.durableStore,
+    admissions: given.admissions as AdmissionMeter | undefined,
     clock: toClock(SITE, given.clock),
     onStoreFailure: given.onStoreFailure,
     timeoutMs: given.timeoutMs,

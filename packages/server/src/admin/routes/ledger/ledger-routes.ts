@@ -134,8 +134,7 @@ export const ledgerRoutes: readonly Route[] = [
     method: "GET",
     path: "/v1/ledger/reconcile",
     role: "viewer",
-    summary:
-      "What nodes say they admitted against what the ledger has charged, and who holds the rest.",
+    summary: "What processes admitted against what the ledger has charged, and who holds the rest.",
     query: object({
       meter: optional(ruleId, "Only this rule."),
       at: optional(queryTime, "In the periods that hold this time. Default: now."),
@@ -146,7 +145,7 @@ export const ledgerRoutes: readonly Route[] = [
       const atMs = at === undefined ? nowMs : toMs(at, "UTC");
       const found = await plane.ledger.reconcile({ meter, atMs, nowMs });
       return json({
-        explained: found.meters.every(({ unexplained }) => unexplained === 0),
+        explained: found.meters.every(({ unexplained, drift }) => unexplained === 0 && drift === 0),
         ...found,
       });
     },

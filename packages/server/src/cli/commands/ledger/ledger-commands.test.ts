@@ -72,9 +72,21 @@ describe.each(all)("the verbs of the ledger, in $name", (databases) => {
   });
 
   it("ledger reconcile names who holds the difference, and exits with 1 if it does not know", async () => {
+    const admit = (source: string, units: number) =>
+      admin.database.query(
+        "INSERT INTO ledger_admissions VALUES ('a', 'run', $1, 'exports', 0, 'tenant:acme', $2, $3, $4, 1)",
+        [source, Date.UTC(2023, 10, 1), Date.UTC(2023, 11, 1), units],
+      );
+    await admit("charged", 402);
+    await admit("uncharged", 3);
+    await admin.database.query("INSERT INTO ledger_reporters VALUES ('run', 'node-1', $1, $1, 0)", [
+      Date.UTC(2023, 10, 2),
+    ]);
     const { code, out } = await run(["ledger", "reconcile"]);
     expect(code).toBe(0);
-    expect(out).toMatch(/exports +2023-11-01 to 2023-12-01 +502 +402 +100 +0 +0 +0\n/);
+    expect(out).toMatch(/exports +2023-11-01 to 2023-12-01 +502 +402 +3 +100 +0 +0 +0 +0 +0\n/);
+    expect(out).toMatch(/node-1 +exports +tenant:acme +3\n/);
+    expect(out).toContain("node-1 stopped reporting at 2023-11-02");
     expect(out).toMatch(/node-1 +exports +tenant:acme +4 +lease +100 +overdue/);
     await admin.database.query("DELETE FROM ledger_holds");
     expect(await run(["ledger", "reconcile", "--json"])).toMatchObject({ code: 1 });

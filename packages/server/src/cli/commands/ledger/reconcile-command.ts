@@ -1,4 +1,4 @@
-// `sluice ledger reconcile`: what nodes say they admitted against what was charged, and who holds the rest.
+// `sluice ledger reconcile`: what processes admitted against what was charged, and who holds the rest.
 
 import type { Command } from "commander";
 import type { ReplyOf } from "../../../admin/reply-schemas.js";
@@ -19,7 +19,7 @@ const ANSWER_MS_MAX = 300_000;
 export function addReconcileCommand(ledger: Command, parts: CommandParts): void {
   addVerb<ReconcileFlags>(ledger, parts, {
     usage: "reconcile",
-    description: "compare what nodes say they admitted with what was charged",
+    description: "compare what processes admitted with what was charged",
     options: [
       ["--meter <rule>", "only this rule"],
       ["--at <time>", "the periods that hold this day (UTC) or time (default: now)"],
@@ -36,21 +36,46 @@ export function addReconcileCommand(ledger: Command, parts: CommandParts): void 
   });
 }
 
-function toLines({ meters, holds, holdCount }: ReplyOf<"reconciliation">): string[] {
+type Answer = ReplyOf<"reconciliation">;
+
+function toLines({ meters, ...lists }: Answer): string[] {
   if (meters.length === 0) return ["nothing was charged in this period"];
+  return [
+    ...toSumLines(meters),
+    ...toHoldLines(lists),
+    ...toUnchargedLines(lists.uncharged),
+    ...toSilentLines(lists.silent),
+  ];
+}
+
+const SUMS = [
+  "charged",
+  "admitted",
+  "uncharged",
+  "leased",
+  "reserved",
+  "lapsed",
+  "unreported",
+  "unexplained",
+  "drift",
+] as const;
+
+function toSumLines(meters: Answer["meters"]): string[] {
   const day = (ms: number) => formatTime(ms).slice(0, 10);
-  const right = Array.from({ length: 6 }, () => "right" as const);
-  const sums = meters.map(({ meter, period, ...sum }) => [
+  const rows = meters.map(({ meter, period, ...sum }) => [
     safe(meter),
     `${day(period.startMs)} to ${day(period.endMs)}`,
-    ...[sum.charged, sum.admitted, sum.leased, sum.reserved, sum.lapsed, sum.unexplained].map(
-      String,
-    ),
+    ...SUMS.map((name) => String(sum[name])),
   ]);
-  const heads = ["charged", "admitted", "leased", "reserved", "lapsed", "unexplained"];
-  const lines = formatTable([["meter", "period", ...heads], ...sums], ["left", "left", ...right]);
-  if (holds.length === 0) return lines;
-  const named = holds.map((hold) => [
+  return formatTable(
+    [["meter", "period", ...SUMS], ...rows],
+    ["left", "left", ...SUMS.map(() => "right" as const)],
+  );
+}
+
+function toHoldLines({ holds, holdCount }: Pick<Answer, "holds" | "holdCount">): string[] {
+  if (holds.length === 0) return [];
+  const rows = holds.map((hold) => [
     safe(hold.holder),
     safe(hold.meter),
     safe(hold.subject, 60),
@@ -62,10 +87,26 @@ function toLines({ meters, holds, holdCount }: ReplyOf<"reconciliation">): strin
   const head = ["holder", "meter", "subject", "entry", "kind", "units", "open"];
   const aligns = ["left", "left", "left", "right", "left", "right"] as const;
   const more = holdCount - holds.length;
-  return [
-    ...lines,
-    "",
-    ...formatTable([head, ...named], aligns),
-    ...(more > 0 ? [`and ${more} more`] : []),
-  ];
+  const lines = formatTable([head, ...rows], aligns);
+  return ["", ...lines, ...(more > 0 ? [`and ${more} more`] : [])];
+}
+
+function toUnchargedLines(uncharged: Answer["uncharged"]): string[] {
+  if (uncharged.length === 0) return [];
+  const rows = uncharged.map(({ holder, meter, subject, units }) => [
+    safe(holder),
+    safe(meter),
+    subject === "" ? "(others)" : safe(subject, 60),
+    String(units),
+  ]);
+  const head = ["holder", "meter", "subject", "units"];
+  const lines = formatTable([head, ...rows], ["left", "left", "left", "right"]);
+  return ["", "admitted by onStoreFailure while the ledger did not answer:", ...lines];
+}
+
+function toSilentLines(silent: Answer["silent"]): string[] {
+  return silent.map(
+    ({ holder, reportedAtMs }) =>
+      `${safe(holder)} stopped reporting at ${formatTime(reportedAtMs)}: what it admitted later is not known`,
+  );
 }

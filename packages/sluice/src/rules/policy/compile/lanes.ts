@@ -20,6 +20,7 @@ import type { LeasedOptions } from "../../../stores/leased/lease-options.js";
 import { type LeasedStore, leased } from "../../../stores/leased/leased.js";
 import type { LeasedStats } from "../../../stores/leased/leases/leased-stats.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
+import { type AdmissionMeter, MeteredStore } from "../../../stores/metered.js";
 import { sharded } from "../../../stores/sharded/sharded.js";
 import type { Store } from "../../../stores/store.js";
 import type { Consistency, Rule } from "../../rule.js";
@@ -50,6 +51,8 @@ export interface LanesOptions {
   readonly clock: Clock;
   /** Of durable rules. */
   readonly durableStore: Store | undefined;
+  /** Counts what durable rules admit. */
+  readonly admissions: AdmissionMeter | undefined;
   readonly leased: Omit<LeasedOptions, "clock">;
   readonly eventual: Omit<EventualOptions, "clock">;
 }
@@ -157,9 +160,15 @@ export class Lanes {
     const { clock, durableStore } = this.#options;
     if (durableStore === undefined) throw new Error("a durable rule has a durable store");
     const store = new BorrowedStore(toGuarded(durableStore, { clock }));
-    if (kind === "durable strict") return this.#withCache(store);
+    if (kind === "durable strict") return this.#metered(this.#withCache(store));
     this.#durableLeases = leased(store, { ...this.#options.leased, clock });
-    return this.#withCache(this.#durableLeases);
+    return this.#metered(this.#withCache(this.#durableLeases));
+  }
+
+  /** Outside of all others: it counts what callers are answered. */
+  #metered(store: Store): Store {
+    const { admissions } = this.#options;
+    return admissions === undefined ? store : new MeteredStore(store, admissions);
   }
 
   /** Leases are cached too: an exhausted key has no lease, and each of its requests would ask the shared store. */
