@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { CSV_COLUMNS, toExport } from "./entry-export.js";
+import { CSV_COLUMNS, type ExportFormat, toExport } from "./entry-export.js";
 import type { AccountEntry } from "./entry-pages.js";
 
 const ENTRY: AccountEntry = {
@@ -21,7 +21,7 @@ const ENTRY: AccountEntry = {
   periodEndMs: Date.UTC(2026, 5, 1),
 };
 
-async function exported(format: "csv" | "json", ...pages: AccountEntry[][]): Promise<string> {
+async function exported(format: ExportFormat, ...pages: AccountEntry[][]): Promise<string> {
   async function* source() {
     yield* pages;
   }
@@ -73,4 +73,16 @@ it("writes one JSON list, also an empty one, over any number of pages", async ()
   expect(JSON.parse(three)).toHaveLength(3);
   expect(JSON.parse(three)[2]).toMatchObject({ settles: 1, details: null, sequence: 2 });
   expect(three.trimEnd().split("\n")).toHaveLength(5);
+});
+
+it("writes NDJSON as a line of JSON for each entry, and nothing for none", async () => {
+  expect(await exported("ndjson")).toBe("");
+  const idempotencyKey = "a\nb";
+  const text = await exported("ndjson", [ENTRY], [{ ...ENTRY, idempotencyKey, settles: 1 }]);
+  const lines = text.trimEnd().split("\n");
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { sequence: 2, settles: null },
+    { idempotencyKey, settles: 1 },
+  ]);
+  expect(text.endsWith("\n")).toBe(true);
 });

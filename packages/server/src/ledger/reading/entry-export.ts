@@ -1,10 +1,10 @@
-// Entries as CSV or JSON, piece by piece. Strings that a spreadsheet would take for a formula are disarmed: idempotency
+// Entries as CSV, JSON or NDJSON, piece by piece. Strings that a spreadsheet would take for a formula are disarmed: idempotency
 // keys and keys of callers are what clients send.
 
 import type { AccountEntry } from "./entry-pages.js";
 
 /** The formats of an export. */
-export const EXPORT_FORMATS = ["csv", "json"] as const;
+export const EXPORT_FORMATS = ["csv", "json", "ndjson"] as const;
 
 /** A format of an export. */
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
@@ -13,6 +13,7 @@ export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 export const EXPORT_TYPES: Readonly<Record<ExportFormat, string>> = {
   csv: "text/csv; charset=utf-8; header=present",
   json: "application/json",
+  ndjson: "application/x-ndjson",
 };
 
 /** The columns of CSV, in their order. */
@@ -36,7 +37,7 @@ export const CSV_COLUMNS = [
   "previous_hash",
 ] as const;
 
-/** The text of an export, a piece for each page. JSON is one list, with an entry on each line. */
+/** The text of an export, a piece for each page. JSON is one list, with an entry on each line; NDJSON has the lines alone. */
 export async function* toExport(
   pages: AsyncIterable<readonly AccountEntry[]>,
   format: ExportFormat,
@@ -46,13 +47,21 @@ export async function* toExport(
     for await (const page of pages) yield page.map(toCsvLine).join("");
     return;
   }
+  if (format === "ndjson") {
+    for await (const page of pages) yield page.map((entry) => `${toJson(entry)}\n`).join("");
+    return;
+  }
   let separator = "[\n";
   for await (const page of pages) {
-    yield separator + page.map((entry) => JSON.stringify(toExported(entry))).join(",\n");
+    yield separator + page.map(toJson).join(",\n");
     separator = ",\n";
   }
   // A list that was cut off is not JSON, so it can't be taken for a whole one.
   yield separator === "[\n" ? "[]\n" : "\n]\n";
+}
+
+function toJson(entry: AccountEntry): string {
+  return JSON.stringify(toExported(entry));
 }
 
 /** An entry as people and programs read it. */

@@ -106,7 +106,7 @@ export const ledgerRoutes: readonly Route[] = [
     path: "/v1/ledger/export",
     role: "viewer",
     summary:
-      "All entries of the ledger that are meant, as CSV or as one JSON list, while they are read.",
+      "All entries of the ledger that are meant, as CSV, as one JSON list or as NDJSON, while they are read.",
     query: object({
       ...filters,
       format: withDefault(choice(EXPORT_FORMATS), "csv", "Of the export."),

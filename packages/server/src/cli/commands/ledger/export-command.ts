@@ -1,4 +1,4 @@
-// `sluice ledger export`: entries as CSV or JSON, to the standard output or a file, while they are read. A bar shows how
+// `sluice ledger export`: entries as CSV, JSON or NDJSON, to the standard output or a file, while they are read. A bar shows how
 // far it is where a person looks and the entries go elsewhere.
 
 import { createWriteStream } from "node:fs";
@@ -8,6 +8,7 @@ import { finished } from "node:stream/promises";
 import type { Command } from "commander";
 import { ENTRIES_HEADER } from "../../../admin/reply-schemas.js";
 import { readMs } from "../../../base/clock.js";
+import { EXPORT_FORMATS } from "../../../ledger/reading/entry-export.js";
 import type { AdminStream } from "../../admin-client/admin-client.js";
 import { CommandError, EXIT, usageError } from "../../exit.js";
 import type { Terminal } from "../../terminal/terminal.js";
@@ -26,16 +27,17 @@ interface ExportFlags {
 /** Between two drawings of the bar. */
 const DRAW_MS = 100;
 const NEWLINE = 0x0a;
+const FORMATS: ReadonlySet<string> = new Set(EXPORT_FORMATS);
 
 /** Adds `export` to `ledger`. */
 export function addExportCommand(ledger: Command, parts: CommandParts): void {
   addVerb<ExportFlags>(ledger, parts, {
     usage: "export",
-    description: "write the entries of a time span as CSV or JSON",
+    description: "write the entries of a time span as CSV, JSON or NDJSON",
     required: [
       ["--from <time>", "a day such as 2026-05-01 (UTC) or a time such as 2026-05-01T09:30:00Z"],
       ["--to <time>", "up to, but not including, this day or time"],
-      ["--format <format>", "csv or json"],
+      ["--format <format>", "csv, json (one list) or ndjson (a line for each entry)"],
     ],
     options: [
       ["--tenant <tenant>", "only entries of this tenant"],
@@ -50,8 +52,8 @@ export function addExportCommand(ledger: Command, parts: CommandParts): void {
     ],
     run: async (asking) => {
       const { from, to, tenant, meter, format, output } = asking.flags;
-      if (format !== "csv" && format !== "json")
-        throw usageError(`--format must be csv or json, got ${JSON.stringify(format)}`);
+      if (!FORMATS.has(format))
+        throw usageError(`--format must be csv, json or ndjson, got ${JSON.stringify(format)}`);
       const filters = { from, to, tenant, meter, format };
       const stream = await asking.client.stream(toListPath("/v1/ledger/export", {}, filters));
       if (output === undefined) await copyOut(asking, stream);

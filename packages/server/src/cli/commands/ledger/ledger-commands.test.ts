@@ -105,6 +105,13 @@ describe.each(all)("the verbs of the ledger, in $name", (databases) => {
     );
     expect(JSON.parse(json.out)).toHaveLength(4);
     expect(json.err).toContain("100%  4 of 4 entries\n");
+    const lines = await run(["ledger", "export", ...SPAN, "--format", "ndjson"]);
+    expect(
+      lines.out
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line)),
+    ).toHaveLength(4);
     const onTerminal = await run(["ledger", "export", ...SPAN, "--format", "json"], {
       isTty: true,
       isErrorTty: true,
