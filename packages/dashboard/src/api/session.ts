@@ -27,6 +27,17 @@ export function useMay(role: Role): boolean {
   return RANKS.indexOf(session.role) >= RANKS.indexOf(role);
 }
 
+/** Whether keys can be shown to the user as they are counted: an operator who has logged in. */
+export function useSeesKeys(): boolean {
+  const { csrfToken } = useSession();
+  return useMay("operator") && csrfToken !== null;
+}
+
+/** Whether the rules are kept in a control plane: of this node, of another one, or of none. */
+export function useControlPlane(): "here" | "elsewhere" | "none" {
+  return useSession().controlPlane ?? "here";
+}
+
 /**
  * Who the service takes the page for; undefined if it wants a login.
  *

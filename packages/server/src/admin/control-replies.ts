@@ -73,7 +73,18 @@ const ruleSetDiff = open({
   fields: required(many(text), "Fields of the whole set that changed."),
   added: required(many(text)),
   removed: required(many(text)),
-  changed: required(many(open({ id: required(text) }))),
+  changed: required(
+    many(
+      open({
+        id: required(text),
+        fields: optional(many(text), "Those that changed, by their names in a file."),
+        counters: optional(
+          choice(["kept", "carried", "empty"]),
+          "What becomes of what was used: the worst of its limits.",
+        ),
+      }),
+    ),
+  ),
 });
 
 const apiKey = open({
@@ -123,6 +134,10 @@ const session = open({
   csrfToken: required(
     orNull(text),
     "To be sent in X-CSRF-Token with every change; null without a session.",
+  ),
+  controlPlane: optional(
+    choice(["here", "elsewhere", "none"]),
+    "Whether this node has a control plane, follows one, or neither.",
   ),
 });
 

@@ -128,15 +128,33 @@ const limit = recordOf(
 
 const rules = open({
   version: required(text),
+  isEnabled: optional(flag, "Whether the rules as a whole are in force, by what they say."),
+  switchedTo: optional(switchState, "The switch of all rules."),
+  switches: optional(
+    many(open({ rule: required(text), state: required(switchState) })),
+    "Rules that operators switched one by one.",
+  ),
   rules: required(
     many(
       open({
         id: required(text),
+        place: optional(orNull(text), "Where it stands in its file."),
+        isEnabled: optional(flag, "What the rules say; an operator's switch is apart."),
         keyType: required(text),
-        match: required(open({ paths: required(many(text)), methods: required(many(text)) })),
+        match: required(
+          open({
+            paths: required(many(text)),
+            methods: required(many(text)),
+            hosts: optional(many(text)),
+          }),
+        ),
         limits: required(many(limit)),
         tiers: required(recordOf(anyName, many(limit), ANY_COUNT)),
+        overrides: optional(finiteNumber, "Keys that have limits of their own."),
+        consistency: optional(text),
         onExceed: required(text),
+        onMissing: optional(text),
+        priority: optional(finiteNumber),
         rolloutPercent: optional(finiteNumber),
         isOn: required(flag),
         switchedTo: optional(switchState),

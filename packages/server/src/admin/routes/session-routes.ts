@@ -7,6 +7,7 @@ import { NO_SESSION_COOKIE } from "../auth/session-cookie.js";
 import { csrfTokenOf } from "../auth/sessions.js";
 import { controlAnswers } from "../control-replies.js";
 import { type Route, route } from "../route.js";
+import type { AdminControl } from "../service-control.js";
 
 const path = "/v1/session";
 
@@ -20,9 +21,9 @@ export const sessionRoutes: readonly Route[] = [
     summary: "Logs in: sets a cookie that stands for the token.",
     input: object({ token: required(anyString(600), "admin.token, or an access token.") }),
     reply: controlAnswers.session,
-    handle: ({ logins }, { input, message }) => {
+    handle: ({ logins, control }, { input, message }) => {
       const { caller, cookie } = logins.logIn(input.token, message);
-      return json(toView(caller), 200, { "Set-Cookie": cookie });
+      return json(toView(caller, control), 200, { "Set-Cookie": cookie });
     },
   }),
   route({
@@ -31,7 +32,7 @@ export const sessionRoutes: readonly Route[] = [
     role: "viewer",
     summary: "Who asks, and the CSRF token of the session.",
     reply: controlAnswers.session,
-    handle: (_, { caller }) => json(toView(caller)),
+    handle: ({ control }, { caller }) => json(toView(caller, control)),
   }),
   route({
     method: "DELETE",
@@ -40,14 +41,24 @@ export const sessionRoutes: readonly Route[] = [
     isRead: true,
     summary: "Logs out.",
     reply: controlAnswers.session,
-    handle: ({ logins }, { caller }) => {
+    handle: ({ logins, control }, { caller }) => {
       logins.logOut(caller);
       const { session: _, ...rest } = caller;
-      return json(toView(rest), 200, { "Set-Cookie": NO_SESSION_COOKIE });
+      return json(toView(rest, control), 200, { "Set-Cookie": NO_SESSION_COOKIE });
     },
   }),
 ];
 
-function toView({ name, role, session }: Caller) {
-  return { name, role, csrfToken: session === undefined ? null : csrfTokenOf(session) };
+function toView({ name, role, session }: Caller, { controlPlane }: AdminControl) {
+  return {
+    name,
+    role,
+    csrfToken: session === undefined ? null : csrfTokenOf(session),
+    controlPlane: placeOf(controlPlane),
+  };
+}
+
+function placeOf(controlPlane: AdminControl["controlPlane"]): "here" | "elsewhere" | "none" {
+  if (controlPlane === undefined) return "none";
+  return "follow" in controlPlane ? "elsewhere" : "here";
 }

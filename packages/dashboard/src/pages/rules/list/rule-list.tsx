@@ -1,0 +1,263 @@
+// The rules in force, fifty to a page, with their rates. Ten thousand rules are searched and sorted here; only one page
+// of them is drawn.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLocation } from "preact-iso";
+import { useMay } from "../../../api/session.js";
+import { useAnswer } from "../../../api/use-answer.js";
+import { Button } from "../../../ui/button.js";
+import { Field, Select } from "../../../ui/field.js";
+import { formatCount, formatRate } from "../../../ui/format.js";
+import { Badge, Card, Page } from "../../../ui/page.js";
+import { Sparkline } from "../../../ui/sparkline.js";
+import { Empty, Loaded } from "../../../ui/states.js";
+import { type Column, Table } from "../../../ui/table.js";
+import { HISTORY_ADDRESS, RULES_ADDRESS, toEditAddress, toRuleAddress } from "../addresses.js";
+import { type Rates, useRates } from "../rates.js";
+import { type RuleView, sayMatch, sayRule, statesOf } from "../words.js";
+
+const PAGE_SIZE = 50;
+const ORDERS = [
+  { value: "", name: "As written" },
+  { value: "busy", name: "Busiest first" },
+  { value: "refused", name: "Most refusals first" },
+  { value: "changed", name: "Off, deny and shadow first" },
+];
+
+/** The list of rules. */
+export function RuleList() {
+  const rates = useRates();
+  const answer = useAnswer("rules", "/v1/rules");
+  const mayEdit = useMay("operator");
+  const shown = answer.data?.version;
+  const current = rates.top?.version;
+  useEffect(() => {
+    if (shown !== undefined && current !== undefined && shown !== current) void answer.reload();
+  }, [current]);
+  return (
+    <Page
+      title="Rules"
+      lead="The limits in force on this node, with their rates over the last seconds."
+      actions={
+        <>
+          <a class="button plain" href={HISTORY_ADDRESS}>
+            History
+          </a>
+          {mayEdit && (
+            <a class="button primary" href={toEditAddress()}>
+              Edit rules
+            </a>
+          )}
+        </>
+      }
+    >
+      <Loaded answer={answer} lines={8}>
+        {({ rules, isEnabled, switchedTo }) => (
+          <>
+            <WholeSwitch isEnabled={isEnabled} switchedTo={switchedTo} />
+            {rules.length === 0 ? (
+              <Empty title="There are no rules yet">
+                {mayEdit ? (
+                  <a href={toEditAddress()}>Write the first rule</a>
+                ) : (
+                  <code>sluice rules push rules.yaml --publish</code>
+                )}
+              </Empty>
+            ) : (
+              <Listed rules={rules} rates={rates} />
+            )}
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function WholeSwitch({
+  isEnabled = true,
+  switchedTo = "on",
+}: {
+  readonly isEnabled: boolean | undefined;
+  readonly switchedTo: string | undefined;
+}) {
+  if (switchedTo === "deny")
+    return (
+      <p class="notice" role="status">
+        <strong>All requests are refused:</strong> an operator has switched everything to deny.
+      </p>
+    );
+  if (isEnabled && switchedTo === "on") return null;
+  return (
+    <p class="notice" role="status">
+      <strong>All rules are off:</strong> every request passes and nothing is counted.
+    </p>
+  );
+}
+
+interface ListedProps {
+  readonly rules: readonly RuleView[];
+  readonly rates: Rates;
+}
+
+function Listed({ rules, rates }: ListedProps) {
+  const { query, route } = useLocation();
+  const { q = "", order = "" } = query;
+  const [typed, setTyped] = useState(q);
+  const written = useRef(q);
+  useEffect(() => {
+    // Typing is ahead of the address; only a link or the back button changes the address by itself.
+    if (q !== written.current) setTyped(q);
+    written.current = q;
+  }, [q]);
+  const go = (changes: Record<string, string>) => {
+    written.current = changes.q ?? typed;
+    const next = Object.entries({ q: typed, order, ...changes }).filter(
+      ([, value]) => value !== "",
+    );
+    const search = new URLSearchParams(next).toString();
+    route(search === "" ? RULES_ADDRESS : `${RULES_ADDRESS}?${search}`, true);
+  };
+  const found = useMemo(() => search(rules, typed), [rules, typed]);
+  const sorted = useMemo(() => sort(found, order, rates), [found, order, rates.top]);
+  const pages = Math.max(1, Math.ceil(sorted.length / PAGE_SIZE));
+  const page = Math.min(pages, Math.max(1, Number(query.page) || 1));
+  const rows = sorted.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
+  return (
+    <Card isWide>
+      <div class="rules-tools">
+        <Field
+          label="Search"
+          type="search"
+          value={typed}
+          placeholder="id, path or key"
+          onInput={(value) => {
+            setTyped(value);
+            go({ q: value });
+          }}
+        />
+        <Select
+          label="Order"
+          value={order}
+          options={ORDERS}
+          onInput={(value) => go({ order: value })}
+        />
+        <p class="rules-count" role="status">
+          {formatCount(sorted.length)} {sorted.length === 1 ? "rule" : "rules"}
+        </p>
+      </div>
+      <Table
+        label="Rules"
+        columns={columnsOf(rates)}
+        rows={rows}
+        keyOf={({ id }) => id}
+        empty={
+          <>
+            No rule matches “{typed}”.{" "}
+            <Button
+              onClick={() => {
+                setTyped("");
+                go({ q: "" });
+              }}
+            >
+              Show all rules
+            </Button>
+          </>
+        }
+      />
+      {pages > 1 && (
+        <nav class="rules-pages" aria-label="Pages of rules">
+          <Button isDisabled={page === 1} onClick={() => go({ page: String(page - 1) })}>
+            Previous
+          </Button>
+          <span>
+            Page {formatCount(page)} of {formatCount(pages)}
+          </span>
+          <Button isDisabled={page === pages} onClick={() => go({ page: String(page + 1) })}>
+            Next
+          </Button>
+        </nav>
+      )}
+    </Card>
+  );
+}
+
+function search(rules: readonly RuleView[], q: string): readonly RuleView[] {
+  const wanted = q.trim().toLowerCase();
+  if (wanted === "") return rules;
+  return rules.filter(({ id, keyType, match }) =>
+    `${id} ${keyType} ${sayMatch(match)}`.toLowerCase().includes(wanted),
+  );
+}
+
+function sort(rules: readonly RuleView[], order: string, rates: Rates): readonly RuleView[] {
+  if (order === "") return rules;
+  const by = new Map(rates.top?.rules.map((rate) => [rate.rule, rate]));
+  const rank = (rule: RuleView): number => {
+    if (order === "changed") return statesOf(rule)[0]?.kind === "good" ? 0 : 1;
+    const rate = by.get(rule.id);
+    if (rate === undefined) return 0;
+    const refused = rate.blockedPerSecond + rate.shadowBlockedPerSecond;
+    return order === "refused" ? refused : refused + rate.allowedPerSecond;
+  };
+  const ranked = rules.map((rule) => ({ rule, rank: rank(rule) }));
+  return ranked.sort((a, b) => b.rank - a.rank).map(({ rule }) => rule);
+}
+
+function columnsOf(rates: Rates): readonly Column<RuleView>[] {
+  const latest = (id: string, of: "allowed" | "refused" | "shadowed") =>
+    formatRate(rates.of(id)?.[of].at(-1) ?? 0);
+  return [
+    {
+      name: "Rule",
+      cell: ({ id, match }) => (
+        <div class="rules-name">
+          <a href={toRuleAddress(id)}>{id}</a>
+          <small>{sayMatch(match)}</small>
+        </div>
+      ),
+    },
+    {
+      name: "Limit",
+      cell: (rule) => (
+        <div class="rules-name">
+          <span>{sayRule(rule)}</span>
+          <small>{rule.consistency}</small>
+        </div>
+      ),
+    },
+    {
+      name: "State",
+      cell: (rule) => (
+        <span class="rules-states">
+          {statesOf(rule).map(({ kind, name }) => (
+            <Badge key={name} kind={kind}>
+              {name}
+            </Badge>
+          ))}
+        </span>
+      ),
+    },
+    {
+      name: "Last minutes",
+      cell: ({ id }) => {
+        const history = rates.of(id);
+        return (
+          <Sparkline
+            values={history === undefined ? [] : total(history.allowed, history.refused)}
+            label={`Requests under ${id}`}
+          />
+        );
+      },
+    },
+    { name: "Allowed", isNumber: true, cell: ({ id }) => latest(id, "allowed") },
+    {
+      name: "Refused",
+      isNumber: true,
+      cell: ({ id, onExceed }) => latest(id, onExceed === "shadow" ? "shadowed" : "refused"),
+    },
+  ];
+}
+
+function total(allowed: readonly number[], refused: readonly number[]): readonly number[] {
+  return allowed.map((value, at) => value + (refused[at] ?? 0));
+}

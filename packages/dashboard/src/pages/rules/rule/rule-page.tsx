@@ -1,0 +1,194 @@
+// One rule: what it says, how busy it is and because of whom, and what operators can do about it.
+
+import { Fragment } from "preact";
+import { useMay, useSeesKeys } from "../../../api/session.js";
+import { useAnswer } from "../../../api/use-answer.js";
+import { Chart, type ChartSeries } from "../../../ui/chart.js";
+import { formatRate, formatShare } from "../../../ui/format.js";
+import { Badge, Card, Page } from "../../../ui/page.js";
+import { Empty, Loaded } from "../../../ui/states.js";
+import { Table } from "../../../ui/table.js";
+import { RULES_ADDRESS, toKeyAddress } from "../addresses.js";
+import { type RateHistory, type Rates, useRates } from "../rates.js";
+import {
+  type RuleView,
+  sayAlgorithms,
+  sayKey,
+  sayLimits,
+  sayMatch,
+  sayRule,
+  statesOf,
+} from "../words.js";
+import { RuleActs } from "./rule-acts.js";
+
+const SERIES: readonly ChartSeries[] = [
+  { name: "Allowed", colour: "--allowed", isFilled: true },
+  { name: "Refused", colour: "--refused" },
+  { name: "Would be refused (shadow)", colour: "--shadowed" },
+];
+const NOTHING: RateHistory = { times: [], allowed: [], refused: [], shadowed: [] };
+
+/** The page of a rule. */
+export function RulePage({ id }: { readonly id: string }) {
+  const answer = useAnswer("rules", "/v1/rules");
+  const rule = answer.data?.rules.find((each) => each.id === id);
+  return (
+    <Page
+      title={id}
+      lead={rule === undefined ? " " : `${sayMatch(rule.match)}: ${sayRule(rule)}`}
+      actions={
+        <a class="button plain" href={RULES_ADDRESS}>
+          All rules
+        </a>
+      }
+    >
+      <Loaded answer={answer} lines={6}>
+        {({ switches = [] }) =>
+          rule === undefined ? (
+            <Empty title="There is no rule of this name in force">
+              <a href={RULES_ADDRESS}>See all rules</a>
+            </Empty>
+          ) : (
+            <Details
+              rule={rule}
+              isSwitched={switches.some((each) => each.rule === id)}
+              onChanged={answer.reload}
+            />
+          )
+        }
+      </Loaded>
+    </Page>
+  );
+}
+
+interface DetailsProps {
+  readonly rule: RuleView;
+  readonly isSwitched: boolean;
+  onChanged(): Promise<void>;
+}
+
+function Details({ rule, isSwitched, onChanged }: DetailsProps) {
+  const seesKeys = useSeesKeys();
+  const mayAct = useMay("operator");
+  const rates = useRates(rule.id, seesKeys);
+  const { times, allowed, refused, shadowed } = rates.of(rule.id) ?? NOTHING;
+  return (
+    <div class="grid">
+      <Card title="Requests per second" isWide>
+        <Chart
+          label={`Requests per second under ${rule.id}`}
+          series={SERIES}
+          data={[[...times], [...allowed], [...refused], [...shadowed]]}
+          format={formatRate}
+        />
+      </Card>
+      <Card title="What it says" actions={<States rule={rule} />}>
+        <Facts rule={rule} />
+      </Card>
+      {mayAct && <RuleActs rule={rule} isSwitched={isSwitched} onChanged={onChanged} />}
+      <Card title="Hottest keys">
+        <Keys rule={rule.id} rates={rates} of="hottest" seesKeys={seesKeys} />
+      </Card>
+      <Card title="Most refused keys">
+        <Keys rule={rule.id} rates={rates} of="mostRefused" seesKeys={seesKeys} />
+      </Card>
+    </div>
+  );
+}
+
+function States({ rule }: { readonly rule: RuleView }) {
+  return (
+    <>
+      {statesOf(rule).map(({ kind, name }) => (
+        <Badge key={name} kind={kind}>
+          {name}
+        </Badge>
+      ))}
+    </>
+  );
+}
+
+const BEYOND: Readonly<Record<string, string>> = {
+  reject: "refused",
+  delay: "delayed until there is room",
+  shadow: "only counted: nothing is refused",
+};
+
+function Facts({ rule }: { readonly rule: RuleView }) {
+  const { limits, match, keyType, tiers, onExceed, rolloutPercent = 100, overrides = 0 } = rule;
+  const rows: [string, string][] = [
+    ["Requests", sayMatch(match)],
+    ["Limit", sayLimits(limits)],
+    ["Algorithm", sayAlgorithms(limits)],
+    ["Counted", sayKey(keyType)],
+    ["Requests beyond it", `are ${BEYOND[onExceed] ?? onExceed}`],
+    ["Consistency", rule.consistency ?? "strict"],
+    ["Rollout", rolloutPercent === 100 ? "all keys" : `${rolloutPercent}% of keys`],
+    ...Object.entries(tiers).map(([tier, own]): [string, string] => [
+      `Tier ${tier}`,
+      sayLimits(own),
+    ]),
+    ...(overrides > 0
+      ? [["Keys with limits of their own", String(overrides)] as [string, string]]
+      : []),
+    ...(rule.place === null || rule.place === undefined
+      ? []
+      : [["Written in", rule.place] as [string, string]]),
+  ];
+  return (
+    <dl class="rules-facts">
+      {rows.map(([name, value]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  );
+}
+
+interface KeysProps {
+  readonly rule: string;
+  readonly rates: Rates;
+  readonly of: "hottest" | "mostRefused";
+  readonly seesKeys: boolean;
+}
+
+function Keys({ rule, rates, of, seesKeys }: KeysProps) {
+  const rate = rates.top?.rules[0];
+  const total =
+    of === "hottest"
+      ? (rate?.allowedPerSecond ?? 0) + (rate?.blockedPerSecond ?? 0)
+      : (rate?.blockedPerSecond ?? 0);
+  return (
+    <Table
+      label={of === "hottest" ? "Hottest keys" : "Most refused keys"}
+      rows={(rates.top?.[of] ?? []).slice(0, 10)}
+      keyOf={({ key }) => key}
+      columns={[
+        {
+          name: "Key",
+          cell: ({ key }) =>
+            seesKeys ? (
+              <a href={toKeyAddress(rule, key)}>
+                <bdi>{key}</bdi>
+              </a>
+            ) : (
+              <code>{key}</code>
+            ),
+        },
+        { name: "Requests", isNumber: true, cell: ({ perSecond }) => formatRate(perSecond) },
+        {
+          name: "Share",
+          isNumber: true,
+          cell: ({ perSecond }) => formatShare(total === 0 ? 0 : Math.min(1, perSecond / total)),
+        },
+      ]}
+      empty={
+        of === "hottest"
+          ? "No requests in the last seconds. Keys appear here as soon as requests match this rule."
+          : "No refusals in the last seconds."
+      }
+    />
+  );
+}

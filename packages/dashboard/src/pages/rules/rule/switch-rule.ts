@@ -1,0 +1,40 @@
+// The kill switch of a rule. With a control plane it holds on every node; without one, on this node.
+
+import { ApiError, ask } from "../../../api/client.js";
+
+/** What a rule is switched to. */
+export type SwitchTo = "on" | "off" | "deny";
+
+/** What is switched, and why. */
+export interface SwitchRequest {
+  readonly id: string;
+  readonly to: SwitchTo;
+  readonly reason: string;
+  /** Whether there is a switch of this rule already. */
+  readonly isSwitched: boolean;
+  readonly hasControl: boolean;
+}
+
+/** @throws ApiError */
+export async function switchRule(request: SwitchRequest): Promise<void> {
+  const { id, to, reason, isSwitched, hasControl } = request;
+  const part = encodeURIComponent(id);
+  if (!hasControl) {
+    const verb = to === "on" ? "enable" : "disable";
+    await ask("rules", `/v1/rules/${part}/${verb}`, { method: "POST", body: { reason } });
+    return;
+  }
+  const path = `/v1/switches/${part}`;
+  if (to === "on") {
+    await ask("removed", path, { method: "DELETE", body: { reason } });
+    return;
+  }
+  const put = { method: "PUT", body: { state: to, reason } } as const;
+  try {
+    await ask("switch", path, isSwitched ? { ...put, ifMatch: "*" } : put);
+  } catch (error) {
+    // Another operator switched it meanwhile: what was asked for holds all the same.
+    if (!(error instanceof ApiError) || (error.status !== 428 && error.status !== 409)) throw error;
+    await ask("switch", path, isSwitched ? put : { ...put, ifMatch: "*" });
+  }
+}
