@@ -26,7 +26,37 @@ describe("the frame of the dashboard", () => {
     await page.getByRole("heading", { level: 1, name: "Rules" }).waitFor();
     await page.getByRole("button", { name: "Log out" }).click();
     await page.getByLabel("Access token").waitFor();
-    // The browser itself logs answers of 401.
-    expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
+    expect(withoutRefusals(faults)).toEqual([]);
+  });
+
+  it("shows who is logged in, and asks again when the session has ended", async () => {
+    const { url, token } = await startDashboard({ needsLogin: true });
+    const admin = new URL("/v1/access-tokens", url);
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const body = JSON.stringify({ name: "ann", role: "viewer" });
+    const made = await fetch(admin, { method: "POST", headers, body });
+    const { id, secret } = (await made.json()) as { id: string; secret: string };
+    const { page, faults } = await openPage(url);
+    await page.getByLabel("Access token").fill(secret);
+    await page.keyboard.press("Enter");
+    await page.getByText("ann viewer").waitFor();
+    await page.getByRole("link", { name: "Rules", exact: true }).click();
+    await page.getByRole("heading", { level: 1, name: "Rules" }).waitFor();
+    expect((await fetch(`${admin}/${id}`, { method: "DELETE", headers })).status).toBe(200);
+    await page.reload();
+    await page.getByText("Access token").waitFor();
+    expect(await page.context().cookies()).not.toContainEqual(
+      expect.objectContaining({ value: secret }),
+    );
+    const stored = await page.evaluate(() =>
+      JSON.stringify({ ...localStorage, ...sessionStorage }),
+    );
+    expect(stored).not.toContain(secret);
+    expect(withoutRefusals(faults)).toEqual([]);
   });
 });
+
+/** The browser itself logs answers of 401. */
+function withoutRefusals(faults: readonly string[]): string[] {
+  return faults.filter((fault) => !fault.includes("401"));
+}
