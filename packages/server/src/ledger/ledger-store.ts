@@ -200,7 +200,12 @@ export class LedgerStore implements Store {
     this.#mustBeOpen();
     for (const { cost } of charges) mustBeWhole(cost);
     const nowMs = this.#nowMs();
-    const acts = charges.map((charge) => ({ spec: toSpec(charge, nowMs), units: charge.cost }));
+    // An operator names a rule and a key, whose tier is not known: an open account keeps its quota.
+    const keepsQuota = name !== "debit";
+    const acts = charges.map((charge) => ({
+      spec: { ...toSpec(charge, nowMs), keepsQuota },
+      units: charge.cost,
+    }));
     return this.#commit.run(new ActOperation(name, acts, this.#nextKey()));
   }
 

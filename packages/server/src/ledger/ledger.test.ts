@@ -100,6 +100,29 @@ describe.each(all)("grants of a ledger in $name", (databases) => {
     expect(await left()).toBe(120);
   });
 
+  it("are made once for an idempotency key, however many periods later it is sent again", async () => {
+    const { ledger, clock, entries } = useLedger(await ready());
+    const first = await ledger.grant(topUp(10, "order-1"));
+    clock.advance(200 * DAY_MS);
+    const again = await ledger.grant(topUp(10, "order-1"));
+    expect(again).toMatchObject({ isRepeated: true, accountId: first.accountId });
+    await expect(ledger.grant(topUp(11, "order-1"))).rejects.toMatchObject({
+      code: "SLUICE_KEY_REUSED",
+    });
+    expect((await entries()).filter((entry) => entry === "grant 10")).toHaveLength(1);
+  });
+
+  it("that have expired are not drawn from by what costs more than was reserved", async () => {
+    const { ledger, clock, store, reserve, left } = useLedger(await ready());
+    await ledger.grant({ ...topUp(20, "soon"), expiresAtMs: MAY_MS + 60_000 });
+    const { receipts } = await reserve(5);
+    clock.advance(60_000);
+    const receipt = receipts[0] as (typeof receipts)[number];
+    await store.settle([{ receipt, kept: 30, nowMs: clock.now() }]);
+    // The five were the top-up's; the other 25 are the quota's, and fifteen of the top-up are gone.
+    expect(await left()).toBe(75);
+  });
+
   it("pay debt first", async () => {
     const { ledger, left } = useLedger(await ready());
     await ledger.adjust(topUp(-130, "minus"));
@@ -179,6 +202,18 @@ describe.each(all)("periods of a ledger in $name", (databases) => {
       "adjust 100",
       "use -120",
     ]);
+  });
+
+  it("keep their quota when an operator resets or refunds, whose limit may be another tier's", async () => {
+    const { store, clock, use, left } = useLedger(await ready());
+    await use(60);
+    const counter = toCounter(quota({ limit: 900, period: "month", prorate: true }));
+    const charge = { counter, key: KEY, cost: 20, nowMs: clock.now() };
+    await store.refund([charge]);
+    expect(await left()).toBe(60);
+    clock.advance(15 * DAY_MS);
+    await store.reset([charge]);
+    expect(await left()).toBe(100);
   });
 
   it("pro-rate another quota if it says so: it counts for the rest of the period", async () => {

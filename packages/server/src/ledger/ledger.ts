@@ -94,6 +94,7 @@ export class Ledger {
 
   async #correct(kind: "grant" | "adjust", request: GrantRequest): Promise<Corrected> {
     const { meter, key, idempotencyKey } = request;
+    const operatorKey = `operator:${toSubject(idempotencyKey)}`;
     const account = await this.#find(meter, key);
     if (account === undefined) {
       const seen = `no account of "${meter}" for "${key}": no durable rule has that id and counts that key`;
@@ -101,12 +102,21 @@ export class Ledger {
     }
     const { amount, expiresAtMs, actor, reason } = request;
     const correction = { kind, amount, expiresAtMs, actor, reason };
-    const operator = { ...correction, idempotencyKey: `operator:${toSubject(idempotencyKey)}` };
-    const corrected = await this.store.run(new CorrectOperation({ ...operator, ...account }));
+    const earlierId = await this.#madeIn(request, operatorKey);
+    const made = earlierId === undefined ? {} : { earlierId };
+    const operator = { ...correction, idempotencyKey: operatorKey, ...account, ...made };
+    const corrected = await this.store.run(new CorrectOperation(operator));
     if (corrected === "ended") return this.#correct(kind, request);
     if (corrected === "too large") throw invalid(TOO_LARGE);
     if (corrected !== "conflict") return corrected;
     throw new ServerError("SLUICE_KEY_REUSED", `got ${show(idempotencyKey)}`);
+  }
+
+  /** The account in which the same correction was made, in whatever period. */
+  async #madeIn({ meter, key }: GrantRequest, operatorKey: string): Promise<string | undefined> {
+    const values = [toSubject(key), meter, 0, operatorKey];
+    const [row] = await this.#database.query<{ id: string }>(statements.findCorrection, values);
+    return row?.id;
   }
 
   /** The account of this period: by the quota that holds today, or else as it was opened. */

@@ -9,6 +9,8 @@ export interface AccountSpec {
   readonly name: AccountName;
   readonly endsAtMs: number;
   readonly limit: QuotaLimit;
+  /** Whether an account that is open keeps its quota: the limit may be that of another tier. Default: it takes the limit's. */
+  readonly keepsQuota?: boolean;
   /** What is done besides counting. */
   readonly durable: DurableOptions;
 }

@@ -23,11 +23,10 @@ export function openAccount(
 }
 
 /** Ends grants that have expired, and applies another quota. */
-export function catchUp(account: Account, { limit }: AccountSpec, writer: Writer): void {
-  for (const { sequence, expiresAtMs } of [...account.grants]) {
-    if (sequence !== QUOTA_GRANT && expiresAtMs <= writer.atMs) endGrant(account, sequence, writer);
-  }
-  if (limit.capacity === account.quota) return;
+export function catchUp(account: Account, spec: AccountSpec, writer: Writer): void {
+  endExpired(account, writer);
+  const { limit, keepsQuota } = spec;
+  if (limit.capacity === account.quota || keepsQuota === true) return;
   const difference = limit.capacity - account.quota;
   const share = limit.prorate === true ? shareLeft(account, writer.atMs) : 1;
   const amount = account.changeQuota(limit.capacity, Math.trunc(difference * share));
@@ -37,6 +36,13 @@ export function catchUp(account: Account, { limit }: AccountSpec, writer: Writer
     idempotencyKey: `quota:${account.sequence + 1}`,
     details: { quota: limit.capacity },
   });
+}
+
+/** Ends top-ups, and what was carried over, that have expired. */
+export function endExpired(account: Account, writer: Writer): void {
+  for (const { sequence, expiresAtMs } of [...account.grants]) {
+    if (sequence !== QUOTA_GRANT && expiresAtMs <= writer.atMs) endGrant(account, sequence, writer);
+  }
 }
 
 /** The share of the period that is still to come. */

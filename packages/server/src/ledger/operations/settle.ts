@@ -4,6 +4,7 @@
 import type { Settling } from "sluice";
 import type { Account } from "../accounts/account.js";
 import { type Draws, type EntryKind, type EntryRow, toEntry } from "../accounts/entry.js";
+import { endExpired } from "../accounts/periods.js";
 import type { EntryName, LockedAccounts, Operation } from "../commit/operation.js";
 import { mustHold } from "./operator.js";
 
@@ -70,6 +71,8 @@ function settleOne(accounts: LockedAccounts, { receipt, kept }: Settling): void 
   const account = accounts.account(proof.accountId);
   // What has expired is back already: all that it really cost is charged.
   const held = expired === undefined ? receipt.cost : 0;
+  // More than was held is drawn from what can still be used.
+  if (kept > held) endExpired(account, accounts.writer);
   const amount = kept <= held ? account.putBack(held - kept, proof) : -charge(account, kept - held);
   account.append(accounts.writer, {
     kind: proof.kind === "lease" ? "return" : kept === 0 ? "cancel" : "commit",
