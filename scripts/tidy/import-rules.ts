@@ -62,7 +62,14 @@ const packages: readonly Layers[] = [
   {
     home: "packages/dashboard/src/",
     name: "sluice-dashboard",
-    rows: [["base", "style"], ["api"], ["ui"], ["pages"], ["app"], ["main.tsx"]],
+    rows: [
+      ["base", "style"],
+      ["api"],
+      ["ui"],
+      ["pages"],
+      ["app"],
+      ["main.tsx", "playground-site.tsx"],
+    ],
   },
 ];
 

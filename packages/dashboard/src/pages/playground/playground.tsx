@@ -1,13 +1,10 @@
-// The page Playground.
+// The page Playground: traffic of any shape through every algorithm, side by side. The library itself decides, in the page.
 
-import { Page } from "../../ui/page.js";
-import { Empty } from "../../ui/states.js";
+import { useLocation } from "preact-iso";
+import { PlaygroundView } from "./view/playground-view.js";
 
 /** The page. */
 export function Playground() {
-  return (
-    <Page title="Playground">
-      <Empty title="This page is not built yet" />
-    </Page>
-  );
+  const { url } = useLocation();
+  return <PlaygroundView url={url} />;
 }
