@@ -29,6 +29,37 @@ const explain = (policy: Policy, more: Partial<Facts> = {}, options?: ExplainOpt
 describe("explain", () => {
   const login = { id: "login", match: { path: ["/login", "/signin"], methods: ["POST"] } };
 
+  it("with counters shows how the caller stands under rules that this request does not match", () => {
+    const policy = policyOf(
+      { ...login, limit: perMinute(1) },
+      { id: "by-user", match: { path: "/api" }, key: "user", limit: perMinute(5) },
+      {
+        id: "by-tenant",
+        match: { path: "/api" },
+        key: "tenant",
+        onMissing: "skip",
+        limit: perMinute(5),
+      },
+      { id: "by-endpoint", match: { path: "/x" }, key: ["ip", "endpoint"], limit: perMinute(5) },
+      { id: "off", match: { path: "/api" }, enabled: false, limit: perMinute(5) },
+    );
+    policy.admit(facts);
+    const elsewhere = explain(policy, { method: "GET", path: "/" }, { counters: true });
+    // What it would be refused elsewhere says nothing about this request.
+    expect(elsewhere).toMatchObject({ allowed: true, rule: null });
+    expect(elsewhere.rules.map(({ rule, isMatch, key }) => [rule, isMatch, key])).toEqual([
+      ["login", false, "ip:203.0.113.10"],
+      ["by-user", false, "user:42"],
+    ]);
+    expect(elsewhere.rules[0]?.limits).toMatchObject([{ limit: 1, remaining: 0 }]);
+    const many = Array.from({ length: 300 }, (_, i) => ({
+      id: `r${i}`,
+      match: { path: "/api" },
+      limit: perMinute(1),
+    }));
+    expect(explain(policyOf(...many), {}, { counters: true }).rules).toHaveLength(256);
+  });
+
   it("says which rule matches by what, its key, its numbers, its state and what would happen", () => {
     const policy = policyOf(
       { ...login, limit: perMinute(3) },

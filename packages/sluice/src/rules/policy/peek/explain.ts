@@ -12,6 +12,7 @@ import type { RuleLimit } from "../compile/rule-limits.js";
 import { describeSettle } from "../held-charges/settled-cost.js";
 import type { CallerBlock } from "../operator/operator-refusals.js";
 import type { SwitchState } from "../operator/switches.js";
+import type { CostFunctions } from "../policy-request/cost.js";
 import type { DecidedRuleCharge } from "../policy-request/decided-charge.js";
 import {
   PolicyDecision,
@@ -21,6 +22,7 @@ import {
 import type { PolicyRequest } from "../policy-request/policy-request.js";
 import {
   addCharges,
+  type ChargeContext,
   isExemptIp,
   keyFor,
   type NotCharged,
@@ -32,6 +34,11 @@ import { peekCharges } from "./peek.js";
 export interface ExplainOptions {
   /** Whether rules that don't match are included too, with the condition that fails. Default false. */
   readonly all?: boolean;
+  /**
+   * Whether rules that don't match are included too if they could count the caller under another path, method, host
+   * or header, with their key and counters; 256 limits at most. Default false.
+   */
+  readonly counters?: boolean;
   /** What the request costs, instead of what the rules say. */
   readonly cost?: number | undefined;
 }
@@ -87,7 +94,7 @@ export interface ExplainedRule {
   readonly onExceed: "reject" | "delay" | "shadow";
   /** What is counted: `ip`, `tenant|user`. */
   readonly keyType: string;
-  /** Null if the request lacks a part of it, or the rule does not match. */
+  /** Null if the request lacks a part of it, or the rule does not match and `counters` was not asked for. */
   readonly key: string | null;
   /** Whose numbers hold: the rule's own, those of the caller's key, exception or tier. Null if none do. */
   readonly from: RuleLimit["from"] | null;
@@ -110,7 +117,7 @@ export interface ExplainedCondition {
   readonly isMet: boolean;
 }
 
-/** One limit of a rule that counts the request. */
+/** One limit of a rule that counts the request, or with `counters` would count another one of its caller. */
 export interface ExplainedLimit {
   readonly algorithm: string;
   readonly limit: number;
@@ -126,20 +133,24 @@ export interface ExplainedLimit {
 /** Explains a request by the facts that it has. */
 export function explainRequest(
   request: PolicyRequest,
-  { all = false }: ExplainOptions,
+  { all = false, counters = false }: ExplainOptions,
 ): MaybePromise<Explanation> {
   const { compiled, normalized } = request;
   const cause = request.toRefusalCause();
   const charges: RuleCharge[] = [];
+  const others: RuleCharge[] = [];
   const matches = new Set(compiled.all.match(normalized));
   const looks = [...compiled.byId.values()].flatMap((rule): Look[] => {
     // Matchers don't know the rules that are switched off.
     const isMatch = matches.has(rule) || (!rule.isOn && fits(rule.match, normalized));
-    if (!isMatch) return all ? [{ rule, isMatch, notApplied: null }] : [];
-    return [{ rule, isMatch, notApplied: toNotApplied(rule, request, charges) }];
+    if (isMatch) return [{ rule, isMatch, notApplied: toNotApplied(rule, request, charges) }];
+    const isCounted = counters && addOther(rule, request, others);
+    return all || isCounted ? [{ rule, isMatch, notApplied: null }] : [];
   });
   const refusing = looks.find(({ notApplied }) => notApplied === "refused");
-  return andThen(peekCharges(charges, request), (answers) => {
+  const peeked = peekCharges([...charges, ...others], request);
+  return andThen(peeked, (both) => {
+    const answers = both.slice(0, charges.length);
     const { version } = compiled.ruleSet;
     const missing = refusing === undefined ? undefined : toMissing(refusing.rule.definition.id);
     const decision = new PolicyDecision(version, answers, undefined, cause ?? missing);
@@ -152,7 +163,7 @@ export function explainRequest(
       delayMs: decision.delayMs,
       block: decision.block === undefined ? null : toExplainedBlock(decision.block),
       switch: compiled.switchedTo,
-      rules: looks.map((look) => toExplained(look, request, answers)),
+      rules: looks.map((look) => toExplained(look, request, both)),
     };
   });
 }
@@ -173,6 +184,24 @@ function toNotApplied(
   if (isExemptIp(compiled.ruleSet.exempt, normalized)) return "exempt-ip";
   return addCharges(rule, normalized, request, charges) ?? null;
 }
+
+/** Adds what a rule that does not match would charge the caller; false if it can't count it. */
+function addOther(rule: CompiledRule, request: PolicyRequest, others: RuleCharge[]): boolean {
+  const { compiled, normalized } = request;
+  const isAskedFor = rule.definition.key.some(({ kind }) => kind === "endpoint");
+  if (isAskedFor || !compiled.isOn || !rule.isOn || others.length >= OTHER_LIMITS_MAX) return false;
+  const countBefore = others.length;
+  addCharges(rule, normalized, toUncosted(request), others);
+  return others.length > countBefore;
+}
+
+/** Functions that say costs know nothing of a request that was not made. */
+function toUncosted({ nowMs, wallMs }: PolicyRequest): ChargeContext {
+  return { nowMs, wallMs, costs: NO_COSTS, cost: undefined, isReserved: false, isLast: true };
+}
+
+const NO_COSTS: CostFunctions = new Map();
+const OTHER_LIMITS_MAX = 256;
 
 function toExplainedBlock({ subject, reason, untilMs }: CallerBlock): ExplainedBlock {
   return { subject: subject ?? null, reason, untilMs: orNull(untilMs) };
@@ -196,8 +225,8 @@ function toExplained(
   charges: readonly DecidedRuleCharge[],
 ): ExplainedRule {
   const { normalized } = request;
-  const counted = isMatch ? (keyFor(rule, normalized) ?? null) : null;
   const own = charges.filter((charge) => charge.rule === rule);
+  const counted = isMatch || own.length > 0 ? (keyFor(rule, normalized) ?? null) : null;
   const { id, place, match, onExceed, key, settle } = rule.definition;
   return {
     rule: id,
