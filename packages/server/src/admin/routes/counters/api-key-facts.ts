@@ -1,6 +1,6 @@
 // API keys in what operators write. They are counted by a hash, so a key in clear is hashed here as every
 // other listener does, and a text that claims to be a hash has to look like one: else an operator would block
-// a key that does not exist and get a success response.
+// a key that does not exist and get a success response. Keys of the control plane are counted by their id.
 
 import { hashSecret } from "sluice/http";
 import type { Facts } from "sluice/rules";
@@ -9,30 +9,43 @@ import type { Input } from "./counter-inputs.js";
 
 /** What the hash of an API key looks like: 128 bits as base64url. */
 const IS_HASH = /^[\w-]{22}$/;
+/** What the id of a key of the control plane looks like. */
+const IS_ID = /^[0-9A-Za-z]{12}$/;
 const HASH_PREFIX = "apiKeyHash:";
 
+/** How API keys are counted. */
+export interface ApiKeyOptions {
+  /** `identity.keySecret`: what the hash is keyed with, if anything. */
+  readonly keySecret: string | undefined;
+  /** Whether they are keys of the control plane, and so counted by their id. */
+  readonly hasIds: boolean;
+}
+
 /**
- * Facts as policies take them: names of headers in lower case, and of the API key its hash.
+ * Facts as policies take them: names of headers in lower case, and of the API key its hash or id.
  *
- * @param keySecret - `identity.keySecret`: what the hash is keyed with, if anything.
- * @throws ServerError if both the key and a hash are given, or the hash is none.
+ * @throws ServerError if the key is given in more than one way, or the hash or id is none.
  */
 export function toFacts(
   {
     apiKey,
     apiKeyHash,
+    apiKeyId,
     headers = {},
     method = "GET",
     path = "/",
     ...facts
   }: Input<"check">["facts"],
-  keySecret: string | undefined,
+  { keySecret, hasIds }: ApiKeyOptions,
 ): Facts {
-  if (apiKey !== undefined && apiKeyHash !== undefined) {
-    throw invalid("facts have apiKey and apiKeyHash: give the key or its hash");
+  if ([apiKey, apiKeyHash, apiKeyId].filter((given) => given !== undefined).length > 1) {
+    throw invalid(
+      "facts have more than one of apiKey, apiKeyHash and apiKeyId: give the key, its hash or its id",
+    );
   }
   if (apiKeyHash !== undefined) mustBeHash(apiKeyHash, "facts.apiKeyHash");
-  const hash = apiKey === undefined ? apiKeyHash : hashSecret(apiKey, keySecret);
+  if (apiKeyId !== undefined) mustBeId(apiKeyId, hasIds);
+  const hash = apiKey === undefined ? (apiKeyHash ?? apiKeyId) : hashSecret(apiKey, keySecret);
   const lines = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
   return {
     ...facts,
@@ -43,11 +56,24 @@ export function toFacts(
   };
 }
 
-/** @throws ServerError if a part of a key stands for an API key and is not a hash. */
-export function mustHaveHashes(key: string): void {
+/** @throws ServerError if a part of a key stands for an API key and is neither a hash nor, where keys have them, an id. */
+export function mustHaveHashes(key: string, { hasIds }: Pick<ApiKeyOptions, "hasIds">): void {
   for (const part of key.split("|").map((written) => written.trim())) {
-    if (part.startsWith(HASH_PREFIX)) mustBeHash(part.slice(HASH_PREFIX.length).trim(), "key");
+    if (!part.startsWith(HASH_PREFIX)) continue;
+    const value = part.slice(HASH_PREFIX.length).trim();
+    if (!hasIds || !IS_ID.test(value)) mustBeHash(value, "key");
   }
+}
+
+function mustBeId(text: string, hasIds: boolean): void {
+  if (!hasIds) {
+    const seen =
+      "facts.apiKeyId names a key of the control plane, and identity.apiKeys is not `control`";
+    throw invalid(seen);
+  }
+  if (IS_ID.test(text)) return;
+  // Not shown: it may be the API key itself.
+  throw invalid(`facts.apiKeyId must be the id of an API key, 12 characters, got ${text.length}`);
 }
 
 function mustBeHash(text: string, where: string): void {

@@ -52,6 +52,10 @@ export const facts = objectInPlace({
   user: optional(string, "Who the user is."),
   apiKey: optional(apiKey, "The API key itself."),
   apiKeyHash: optional(string, "The hash of the API key, instead of the key."),
+  apiKeyId: optional(
+    string,
+    "The id of an API key of the control plane, instead of the key: its tenant is found by it.",
+  ),
   tenant: optional(string, "Which tenant the user belongs to."),
   tier: optional(string, "Which of a rule's tiers applies."),
   headers: optional(recordOf(anyName, headerValue, ENTRIES), "By name, in any case."),
@@ -92,6 +96,10 @@ export const inputs = {
   explain: objectInPlace({
     ...decided,
     all: optional(flag, "Whether rules that don't match are listed too. Default false."),
+    counters: optional(
+      flag,
+      "Whether rules that don't match but could count the caller are listed too, with their counters. Default false.",
+    ),
   }),
   reset: withOneKey(objectInPlace(target)),
   unblock: withOneKey(objectInPlace(target)),

@@ -9,7 +9,7 @@ import { ALL_RULES, type Switch } from "../../../control/entities/switches.js";
 import type { Core } from "../../../core/core.js";
 import type { AdminControl } from "../../service-control.js";
 import { toRulesView } from "../rules-view.js";
-import { mustHaveHashes, toFacts } from "./api-key-facts.js";
+import { type ApiKeyOptions, mustHaveHashes, toFacts } from "./api-key-facts.js";
 import type { Input } from "./counter-inputs.js";
 
 /** Decides a request described by its facts, and charges it; what a request would hold is refunded. */
@@ -33,8 +33,8 @@ export async function peek(core: Core, { facts, cost }: Input<"peek">): Promise<
 
 /** Which rules a request meets, and why. */
 export async function explain(core: Core, input: Input<"explain">): Promise<object> {
-  const { facts, cost, all = false } = input;
-  const options = cost === undefined ? { all } : { all, cost };
+  const { facts, cost, all = false, counters = false } = input;
+  const options = { all, counters, ...(cost === undefined ? {} : { cost }) };
   return decidingPolicy(core).explain(factsOf(core, facts), options);
 }
 
@@ -75,7 +75,7 @@ export async function refund(core: Core, input: Input<"refund">): Promise<Acted>
 /** The key that is meant: the one that was written, or that of a request under the rule. */
 async function toTarget(core: Core, { rule, key, facts }: Input<"reset">) {
   if (key !== undefined) {
-    mustHaveHashes(key);
+    mustHaveHashes(key, keyOptionsOf(core));
     return { rule, key };
   }
   mustExist(core, rule);
@@ -140,8 +140,12 @@ function decidingPolicy({ policy, blindPolicy }: Core): Policy {
   return blindPolicy ?? policy;
 }
 
-function factsOf({ config }: Core, facts: Input<"check">["facts"]): Facts {
-  return toFacts(facts, config.identity.keySecret);
+function factsOf(core: Core, facts: Input<"check">["facts"]): Facts {
+  return toFacts(facts, keyOptionsOf(core));
+}
+
+function keyOptionsOf({ config: { identity, apiKeys } }: Core): ApiKeyOptions {
+  return { keySecret: identity.keySecret, hasIds: apiKeys !== undefined };
 }
 
 async function toAnswer(policy: Policy, facts: Facts, decision: PolicyDecision): Promise<object> {
