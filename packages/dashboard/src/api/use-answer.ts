@@ -19,6 +19,8 @@ export interface Answered<T> {
 
 /** What is asked besides the path. */
 export interface AnswerOptions extends Pick<ApiOptions, "query" | "headers"> {
+  /** Asks by POST with this body, where a question does not fit in a URL. Default: by GET. */
+  readonly body?: unknown;
   /** Asks again every so many milliseconds while the page is visible. Default: only once. */
   readonly everyMs?: number;
 }
@@ -31,10 +33,10 @@ export interface AnswerOptions extends Pick<ApiOptions, "query" | "headers"> {
 export function useAnswer<N extends ReplyName>(
   name: N,
   path: string | undefined,
-  { query, headers, everyMs }: AnswerOptions = {},
+  { query, headers, body, everyMs }: AnswerOptions = {},
 ): Answered<ReplyOf<N>> {
   const [state, setState] = useState<Omit<Answered<ReplyOf<N>>, "reload">>(LOADING);
-  const asked = JSON.stringify([path, query, headers]);
+  const asked = JSON.stringify([path, query, headers, body]);
   const latest = useRef(0);
   const load = useCallback(async () => {
     if (path === undefined) return;
@@ -43,7 +45,11 @@ export function useAnswer<N extends ReplyName>(
       if (turn === latest.current) setState(next);
     };
     try {
-      const data = await ask(name, path, { ...(query && { query }), ...(headers && { headers }) });
+      const data = await ask(name, path, {
+        ...(query && { query }),
+        ...(headers && { headers }),
+        ...(body === undefined ? {} : { method: "POST", body }),
+      });
       set({ data, error: undefined, isLoading: false });
     } catch (error) {
       setState((old) =>

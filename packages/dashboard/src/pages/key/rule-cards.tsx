@@ -1,0 +1,174 @@
+// The rules that count a caller: counters as gauges, the trail of why, and what an operator can do to the key.
+
+import { useState } from "preact/hooks";
+import { useMay } from "../../api/session.js";
+import { Button } from "../../ui/button.js";
+import { Gauge } from "../../ui/gauge.js";
+import { InTime } from "../../ui/in-time.js";
+import { KeyText } from "../../ui/key-text.js";
+import { Badge, Card } from "../../ui/page.js";
+import { Empty } from "../../ui/states.js";
+import { useUrlQuery } from "../../ui/url-query.js";
+import { type Act, ActDialog } from "./act-dialogs.js";
+import type { Facts } from "./lookup.js";
+import { Trail } from "./trail.js";
+import { type ExplainedLimit, type ExplainedRule, nameOf } from "./words.js";
+
+interface RuleCardsProps {
+  readonly rules: readonly ExplainedRule[];
+  readonly facts: Facts;
+  onChanged(): Promise<void>;
+}
+
+/** A card for each rule. */
+export function RuleCards({ rules, facts, onChanged }: RuleCardsProps) {
+  if (rules.length === 0)
+    return (
+      <Empty title="No rule counts this caller">
+        <p>
+          Rules that count by something else are left out. See all of them on the page{" "}
+          <a href="/dashboard/rules">Rules</a>.
+        </p>
+      </Empty>
+    );
+  return (
+    <div class="grid">
+      {rules.map((rule) => (
+        <RuleCard key={rule.rule} rule={rule} facts={facts} onChanged={onChanged} />
+      ))}
+    </div>
+  );
+}
+
+interface RuleCardProps {
+  readonly rule: ExplainedRule;
+  readonly facts: Facts;
+  onChanged(): Promise<void>;
+}
+
+function RuleCard({ rule, facts, onChanged }: RuleCardProps) {
+  const [act, setAct] = useState<Act>();
+  const isBlocked = rule.blockedMs !== 0;
+  return (
+    <Card
+      title={rule.rule}
+      actions={
+        <>
+          <State rule={rule} />
+          <a href={`/dashboard/rules/${encodeURIComponent(rule.rule)}`}>Rule</a>
+        </>
+      }
+    >
+      {rule.key !== null && (
+        <p class="key-counted">
+          counted as <KeyText value={rule.key} />
+        </p>
+      )}
+      {isBlocked && (
+        <p class="notice key-blocked">
+          Blocked {rule.blockedMs === null ? "until it is unblocked" : "for "}
+          {rule.blockedMs !== null && <InTime ms={rule.blockedMs} />}
+          {rule.blockedMs !== null && " more"}.
+        </p>
+      )}
+      {rule.limits.map((limit, at) => (
+        <LimitGauge key={at} rule={rule.rule} limit={limit} />
+      ))}
+      <Elsewhere rule={rule} />
+      <details class="key-why">
+        <summary>Why?</summary>
+        <Trail rule={rule} />
+      </details>
+      {rule.key !== null && <Acts rule={rule} facts={facts} onAct={setAct} />}
+      {act !== undefined && rule.key !== null && (
+        <ActDialog
+          act={act}
+          target={{ rule: rule.rule, key: rule.key }}
+          facts={facts}
+          onClose={() => setAct(undefined)}
+          onDone={onChanged}
+        />
+      )}
+    </Card>
+  );
+}
+
+function State({ rule }: { readonly rule: ExplainedRule }) {
+  if (!rule.isMatch) return <Badge>not this request</Badge>;
+  if (rule.switch === "deny") return <Badge kind="bad">denies all</Badge>;
+  if (rule.notApplied !== null)
+    return (
+      <Badge kind={rule.notApplied === "refused" ? "bad" : "plain"}>
+        {rule.notApplied === "refused" ? "refuses" : "does not count it"}
+      </Badge>
+    );
+  const passes = rule.blockedMs === 0 && rule.limits.every(({ wouldPass }) => wouldPass);
+  if (passes) return <Badge kind="good">passes</Badge>;
+  if (rule.onExceed === "shadow") return <Badge kind="info">would refuse (shadow)</Badge>;
+  return <Badge kind="bad">refuses</Badge>;
+}
+
+function LimitGauge({ rule, limit }: { readonly rule: string; readonly limit: ExplainedLimit }) {
+  const used = Math.max(0, limit.limit - limit.remaining);
+  const name = nameOf(limit.algorithm);
+  return (
+    <div class="key-limit">
+      <Gauge used={used} limit={limit.limit} label={`Used of the ${name} of ${rule}`} />
+      <small>
+        {name}
+        {used > 0 && limit.resetMs !== null && (
+          <>
+            {" · all back in "}
+            <InTime ms={limit.resetMs} />
+          </>
+        )}
+      </small>
+    </div>
+  );
+}
+
+/** A rule that this request does not match: a link to one that it does. */
+function Elsewhere({ rule }: { readonly rule: ExplainedRule }) {
+  const [, setQuery] = useUrlQuery();
+  if (rule.isMatch) return null;
+  const wantedOf = (on: string) =>
+    rule.conditions.find((condition) => condition.on === on)?.wanted.split(", ")[0];
+  const path = wantedOf("path");
+  const method = wantedOf("method");
+  if (path === undefined && method === undefined) return null;
+  return (
+    <Button kind="quiet" onClick={() => setQuery({ method, path })}>
+      Explain {method ?? "GET"} {path ?? "/"} instead
+    </Button>
+  );
+}
+
+interface ActsProps {
+  readonly rule: ExplainedRule;
+  readonly facts: Facts;
+  onAct(act: Act): void;
+}
+
+/** What may be done to the key; nothing for viewers. */
+function Acts({ rule, facts, onAct }: ActsProps) {
+  const mayAct = useMay("operator");
+  if (!mayAct) return null;
+  const isBlocked = rule.blockedMs !== 0;
+  const canOverride = facts.tenant ?? facts.user ?? facts.apiKeyId;
+  return (
+    <div class="actions key-acts">
+      <Button onClick={() => onAct("reset")}>Reset</Button>
+      <Button onClick={() => onAct("grant")}>Grant</Button>
+      {canOverride !== undefined && <Button onClick={() => onAct("override")}>Override</Button>}
+      {isBlocked ? (
+        <Button kind="primary" onClick={() => onAct("unblock")}>
+          Unblock
+        </Button>
+      ) : (
+        <Button kind="danger" onClick={() => onAct("block")}>
+          Block
+        </Button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,43 @@
+// What would happen to a request of the caller, in a sentence, and what to do if it is refused.
+
+import { formatDuration } from "../../ui/format.js";
+import { KeyText } from "../../ui/key-text.js";
+import { Badge } from "../../ui/page.js";
+import type { Facts } from "./lookup.js";
+import { type Explanation, refusalOf } from "./words.js";
+
+interface VerdictProps {
+  readonly explanation: Explanation;
+  readonly facts: Facts;
+}
+
+/** The answer that a request would get. */
+export function Verdict({ explanation, facts: { method, path } }: VerdictProps) {
+  const refusal = refusalOf(explanation);
+  const { allowed, delayMs } = explanation;
+  const matching = explanation.rules.filter(({ isMatch }) => isMatch).length;
+  return (
+    <section class="card key-verdict" aria-label="What would happen now">
+      <p class="key-answer">
+        <Badge kind={allowed ? "good" : "bad"}>{allowed ? "allowed" : "refused"}</Badge>{" "}
+        <span>
+          <KeyText value={`${method} ${path}`} /> would be {allowed ? "allowed" : "refused"} now
+          {allowed && delayMs > 0 && `, after waiting ${formatDuration(delayMs)}`}.
+        </span>
+      </p>
+      {refusal === undefined ? (
+        <p class="note">{`${countOf(matching)} this request. Nothing is charged by looking.`}</p>
+      ) : (
+        <>
+          <p>{refusal.why}</p>
+          <p class="note">{refusal.what}</p>
+        </>
+      )}
+    </section>
+  );
+}
+
+function countOf(matching: number): string {
+  if (matching === 0) return "No rule is about";
+  return matching === 1 ? "One rule is about" : `${matching} rules are about`;
+}
