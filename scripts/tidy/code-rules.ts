@@ -89,6 +89,7 @@ export function takesTimeFromClock(path: string, text: string): Complaint[] {
 
 /** Where chance is taken from: seeds, names of receipts, free ports, and the defaults of arguments. */
 const chanceFiles = [
+  "dashboard/src/base/random-id.ts",
   "packages/test-servers/src/free-port.ts",
   "packages/server/src/admin/auth/random.ts",
   "packages/server/src/control/credentials/secret-format.ts",

@@ -1,5 +1,5 @@
 // Keys and other strings that callers choose, shown so that they can do no harm: characters that can't be seen or that
-// turn the direction of text are written out, and what is long is cut until somebody asks for all of it.
+// turn the direction of text are written out, and what is long is cut until all of it is asked for.
 
 import { useState } from "preact/hooks";
 import { Button } from "./button.js";

@@ -1,5 +1,5 @@
 // What the query of the URL says about the view, and links to other views: every view has a URL, so that it can be sent
-// to somebody and the back button works.
+// to a colleague and the back button works.
 
 import { useLocation } from "preact-iso";
 

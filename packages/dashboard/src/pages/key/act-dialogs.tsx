@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { ask } from "../../api/client.js";
 import { wallMs } from "../../base/clock.js";
+import { randomId } from "../../base/random-id.js";
 import { Confirm } from "../../ui/dialog.js";
 import { Field, Select } from "../../ui/field.js";
 import { formatCount } from "../../ui/format.js";
@@ -97,7 +98,7 @@ function UnblockDialog({ target, onClose, onDone }: ActDialogProps) {
 function GrantDialog({ target, onClose, onDone }: ActDialogProps) {
   const [units, setUnits] = useState("1");
   // Made when the dialog opens: a second click grants nothing more.
-  const [idempotencyKey] = useState(() => crypto.randomUUID());
+  const [idempotencyKey] = useState(() => randomId());
   const cost = Number(units);
   const isValid = Number.isInteger(cost) && cost > 0;
   const act = async (reason: string) => {
