@@ -1,9 +1,9 @@
 // What holds on every page: no serious or critical finding of axe-core in light and dark, nothing wider than a phone, no
 // fault, and everything reachable by keyboard alone.
 
-import axe from "axe-core";
 import { type Page, stopAll } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findingsOf } from "./axe.js";
 import { openPage, startDashboard, type TestDashboard } from "./dashboard-fixture.js";
 
 const PATHS = ["", "rules", "rules/login", "key", "quotas", "audit", "access", "playground"];
@@ -51,18 +51,6 @@ describe("by keyboard alone", () => {
 async function settle(page: Page): Promise<void> {
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.waitForFunction(() => document.querySelector("main [aria-busy=true]") === null);
-}
-
-/** `color-contrast: .lead`, for each serious or critical finding. */
-async function findingsOf(page: Page): Promise<string[]> {
-  // Through the debugger: the page's own policy allows no script from here.
-  await page.evaluate(axe.source);
-  const { violations } = await page.evaluate(() =>
-    (globalThis as unknown as { axe: typeof axe }).axe.run(),
-  );
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${target.join(" ")}`));
 }
 
 function focused(page: Page): Promise<string> {

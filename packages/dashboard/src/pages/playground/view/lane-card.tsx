@@ -117,7 +117,7 @@ function Axis({
   return (
     <div class="playground-axis" aria-hidden="true">
       {times.map((atMs) => (
-        <span key={atMs} style={{ left: toPercent(atMs / durationMs) }}>
+        <span key={atMs} class="playground-tick" style={{ left: toPercent(atMs / durationMs) }}>
           {formatClock(atMs, durationMs)}
         </span>
       ))}

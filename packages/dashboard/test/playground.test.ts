@@ -1,0 +1,182 @@
+// The playground in a browser: shapes, sliders, drawing and logs, the URL that reproduces all of them, and what it copies.
+
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { extname, join } from "node:path";
+import { parseRules } from "sluice/rules";
+import { makeFolder, onStop, type Page, stopAll } from "sluice-test-servers";
+import { build } from "vite";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findingsOf } from "./axe.js";
+import { openPage, startDashboard } from "./dashboard-fixture.js";
+
+let url = "";
+
+beforeAll(async () => {
+  ({ url } = await startDashboard());
+});
+afterAll(stopAll);
+
+/** What the card of an algorithm says. */
+function lane(page: Page, name: string) {
+  return page.getByRole("region", { name, exact: true });
+}
+
+/** The numbers of all algorithms. */
+function summary(page: Page): Promise<string> {
+  return page.getByRole("table").innerText();
+}
+
+/** The same view, opened by its URL in a page of its own. */
+async function reopened(page: Page): Promise<string> {
+  const { page: again, context, faults } = await openPage(page.url());
+  const text = await summary(again);
+  expect(faults).toEqual([]);
+  await context.close();
+  return text;
+}
+
+describe("the playground", () => {
+  it("shows the double burst of a fixed window, and what clients see of it", async () => {
+    const { page, context, faults } = await openPage(`${url}playground`);
+    const fixed = lane(page, "Fixed window");
+    await fixed.getByText("20 in one minute, limit 10").waitFor();
+    expect(await fixed.innerText()).toMatch(/Admits 20 within .* twice the limit/);
+    expect(await fixed.innerText()).toMatch(/200 OK at 1:00/);
+    const log = lane(page, "Sliding window log");
+    expect(await log.innerText()).toMatch(/429 Too Many Requests[\s\S]*Retry-After:\s*60/);
+    await page.getByLabel("Steady").check();
+    await fixed.getByText("30 refused").waitFor();
+    await page.waitForURL(/\?shape=steady$/);
+    await page.goBack();
+    await fixed.getByText("20 in one minute, limit 10").waitFor();
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it("follows sliders moved by keyboard, and its URL reproduces the view", async () => {
+    const { page, context, faults } = await openPage(`${url}playground?shape=clients`);
+    const before = await summary(page);
+    await page.getByLabel("Limit", { exact: true }).focus();
+    for (let pressed = 0; pressed < 5; pressed++) await page.keyboard.press("ArrowLeft");
+    await page.getByLabel("Window", { exact: true }).press("ArrowRight");
+    await page.getByLabel("Time", { exact: true }).press("End");
+    await page.waitForURL(/limit=5.*window=5m.*at=1000/);
+    await expect.poll(() => summary(page)).not.toBe(before);
+    expect(await reopened(page)).toBe(await summary(page));
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it("takes traffic that is drawn by keyboard and by pointer", async () => {
+    const { page, context, faults } = await openPage(`${url}playground?shape=drawn`);
+    const bars = page.getByRole("group", { name: "Requests in each step" }).getByRole("slider");
+    await bars.first().focus();
+    await page.keyboard.press("PageUp");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowRight");
+    await page.keyboard.press("ArrowUp");
+    await page.waitForURL(/bars=61/);
+    const box = await bars.nth(40).boundingBox();
+    if (box === null) throw new Error("no bar");
+    await page.mouse.click(box.x + box.width / 2, box.y + 1);
+    await expect.poll(() => bars.nth(40).getAttribute("aria-valuenow")).toBe("35");
+    await page.waitForURL(/bars=.{40}z/);
+    expect(await reopened(page)).toBe(await summary(page));
+    expect(await findingsOf(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it("reads a log that is pasted, counts lines without a time, and shows them inert", async () => {
+    const { page, context, faults } = await openPage(`${url}playground?shape=log`);
+    const at = (second: number) => `203.0.113.7 - - [16/Nov/2026:12:00:${second} +0000] "GET /"`;
+    const lines = Array.from({ length: 30 }, (_, i) => at(10 + i));
+    await page
+      .getByLabel("Lines of a log")
+      .fill([...lines, "<img src=x onerror=alert(1)>"].join("\n"));
+    await page.getByText("30 requests read. No time found in 1 line").waitFor();
+    await page.waitForURL(/log=s\./);
+    expect(await reopened(page)).toBe(await summary(page));
+    expect(await page.locator("img").count()).toBe(0);
+    expect(await findingsOf(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it("copies rules that the parser accepts, and code", async () => {
+    const { page, context, faults } = await openPage(`${url}playground?limit=7&cost=2`, {
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    const bucket = lane(page, "Token bucket");
+    await bucket.getByRole("button", { name: "Copy as rule" }).click();
+    await bucket.getByRole("button", { name: "Copied" }).waitFor();
+    const rule = await page.evaluate("navigator.clipboard.readText()");
+    expect(parseRules(String(rule)).rules.map(({ id }) => id)).toEqual(["token-bucket"]);
+    await bucket.getByRole("button", { name: "Copy as code" }).click();
+    await expect
+      .poll(() => page.evaluate("navigator.clipboard.readText()"))
+      .toContain("tokenBucket({ capacity: 10, refill: { amount: 7, everyMs: 60_000 } })");
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+
+  it("plays, and with reduced motion goes in steps", async () => {
+    const { page, context, faults } = await openPage(`${url}playground`, {
+      reducedMotion: "reduce",
+    });
+    const time = page.getByLabel("Time", { exact: true });
+    await page.getByRole("button", { name: "Play" }).click();
+    await expect.poll(() => time.inputValue()).toBe("0");
+    await expect.poll(() => time.inputValue(), { timeout: 5_000 }).toBe("83");
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.waitForURL(/at=\d+/);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+});
+
+describe("the playground as a site of its own", () => {
+  it("works below any path of a static host, on a phone, without a service", async () => {
+    const site = await startSite();
+    const { page, context, faults } = await openPage(`${site}some/where/?shape=storm&limit=5`, {
+      viewport: { width: 390, height: 844 },
+      colorScheme: "dark",
+    });
+    await lane(page, "Fixed window").getByText("refused").first().waitFor();
+    expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+    expect(await findingsOf(page)).toEqual([]);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+});
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+};
+
+/** Builds the site and serves it below /some/where/. */
+async function startSite(): Promise<string> {
+  const outDir = makeFolder("playground");
+  const configFile = join(import.meta.dirname, "../vite.playground.config.ts");
+  await build({ configFile, logLevel: "warn", build: { outDir, emptyOutDir: true } });
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? "/", "http://localhost");
+    const path = pathname.replace("/some/where/", "") || "index.html";
+    readFile(join(outDir, path)).then(
+      (body) => {
+        response.setHeader("content-type", TYPES[extname(path)] ?? "");
+        response.end(body);
+      },
+      () => response.writeHead(404).end(),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onStop(() => server.close());
+  onStop(() => server.closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
