@@ -108,7 +108,7 @@ export function nameOfLength(ms: number): LengthName | undefined {
 const FIRST_BARS: readonly number[] = Array.from({ length: BARS }, (_, at) => {
   const hill = (top: number, width: number, height: number) =>
     height * Math.exp(-(((at - top) / width) ** 2));
-  return Math.round(hill(14, 4, 4) + hill(32, 1.5, 12));
+  return Math.round(hill(14, 4, 7) + hill(32, 1.5, 24));
 });
 
 /** What the page shows first. */

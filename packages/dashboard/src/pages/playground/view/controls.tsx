@@ -15,6 +15,7 @@ import {
   type Settings,
   WINDOW_NAMES,
 } from "../model/settings.js";
+import { formatLength } from "./axis.js";
 
 interface ControlsProps {
   readonly settings: Settings;
@@ -27,7 +28,7 @@ const LABELS: Readonly<Record<RangeName, { readonly label: string; readonly hint
   queue: { label: "Queue", hint: "How many may wait in the leaky bucket" },
   cost: { label: "Cost", hint: "Units that each request takes" },
   quota: { label: "Quota", hint: "Units in a calendar day" },
-  loadPercent: { label: "Traffic", hint: "In percent of the limit" },
+  loadPercent: { label: "Load", hint: "Traffic in percent of the limit" },
 };
 
 /** All of them. */
@@ -101,7 +102,7 @@ function Length({ label, hint, names, valueMs, onInput }: LengthProps) {
       max={names.length - 1}
       step={1}
       value={at}
-      shown={formatDuration(valueMs)}
+      shown={formatLength(valueMs)}
       onInput={(index) => onInput(lengthOf(names[index] ?? "1m"))}
     />
   );

@@ -24,7 +24,7 @@ export function PlaygroundView({ url }: { readonly url: string }) {
   return (
     <Page
       title="Playground"
-      lead="Send traffic through every algorithm and compare what each admits. The library itself decides, in this page."
+      lead="The same traffic through every algorithm. The library itself decides, in this page."
       actions={<CopyButton name="Copy link" value={location.href} />}
     >
       <section class="card playground-settings" aria-label="Settings">

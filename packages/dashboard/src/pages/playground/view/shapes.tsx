@@ -4,11 +4,11 @@ import { useId } from "preact/hooks";
 import { SHAPES, type Shape } from "../model/settings.js";
 
 const NAMES: Readonly<Record<Shape, string>> = {
-  edge: "Burst at a window's edge",
+  edge: "Burst at an edge",
   steady: "Steady",
   storm: "Retry storm",
   clients: "Many clients",
-  drawn: "Draw your own",
+  drawn: "Draw it",
   log: "Paste a log",
 };
 
