@@ -10,6 +10,7 @@ export type Unit =
   | "share"
   | "bytes per key"
   | "bytes"
+  | "kB"
   | "percent"
   | "ns"
   | "ms"

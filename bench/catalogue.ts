@@ -8,6 +8,7 @@ import { keyBytes, keyLookup } from "./control/keys.js";
 import { controlPublish } from "./control/publish.js";
 import { controlQuiet } from "./control/quiet.js";
 import { controlStart } from "./control/start.js";
+import { dashboardWeight } from "./dashboard/weight.js";
 import { express, fastify, node } from "./http/throughput.js";
 import { importCore, importExpress } from "./import/import.js";
 import { ledgerGroup, ledgerHot, ledgerSqlite } from "./ledger/group-commit.js";
@@ -99,6 +100,7 @@ export const benches: readonly Bench[] = [
   ledgerLeased,
   ledgerLatency,
   ledgerVerify,
+  dashboardWeight,
 ];
 
 /** The benchmarks whose id starts with one of `names`; all if there are none. */

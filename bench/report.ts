@@ -90,6 +90,8 @@ export function toFigure(value: number, unit: Unit): string {
       return `${value.toFixed(1)} B`;
     case "bytes":
       return `${value.toLocaleString("en")} B`;
+    case "kB":
+      return `${value.toFixed(1)} kB`;
     case "percent":
       return `${value.toFixed(4)}%`;
     case "ns":

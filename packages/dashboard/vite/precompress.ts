@@ -2,7 +2,7 @@
 // itself. The few clients that take neither get what the service unpacks.
 
 import { readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import type { Plugin } from "vite";
 
@@ -15,7 +15,7 @@ export function precompress(): Plugin {
     name: "precompress",
     apply: "build",
     configResolved: ({ root, build }) => {
-      folder = join(root, build.outDir);
+      folder = resolve(root, build.outDir);
     },
     closeBundle: () => {
       for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" }))
