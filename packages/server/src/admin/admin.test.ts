@@ -371,7 +371,7 @@ describe("what operators see", () => {
     const askClear = async (headers: Record<string, string>) =>
       (await local.ask("/v1/top?keys=clear", { headers })).status;
     expect(await askClear(confirmed)).toBe(200);
-    expect(await askClear({ ...confirmed, "sec-fetch-site": "same-origin" })).toBe(403);
+    expect(await askClear({ ...confirmed, "sec-fetch-site": "cross-site" })).toBe(403);
     expect((await local.ask("/v1/top?keys=some")).status).toBe(400);
     const guarded = await setUp({ token: "secret-token" });
     await guarded.post("/v1/check", { facts: FACTS });
@@ -379,6 +379,30 @@ describe("what operators see", () => {
       hottest: { key: string }[];
     };
     expect(clear.hottest.map(({ key }) => key)).toEqual([KEY, KEY]);
+  });
+});
+
+describe("samples", () => {
+  it("are the latest decisions, hashed unless an operator with a token asks", async () => {
+    const guarded = await setUp({ token: "secret-token" });
+    for (let i = 0; i < 4; i++) await guarded.post("/v1/check", { facts: FACTS });
+    const hashed = await (await guarded.ask("/v1/samples?outcome=blocked")).text();
+    expect(JSON.parse(hashed)).toMatchObject({
+      items: [
+        { rule: "login", reason: "limit", key: expect.stringMatching(/^hmac:/), facts: null },
+      ],
+    });
+    expect(hashed).not.toContain("203.0.113.77");
+    const path = `/v1/samples?keys=clear&limit=2&key=${encodeURIComponent(KEY)}`;
+    expect(await (await guarded.ask(path)).json()).toMatchObject({
+      items: [
+        { outcome: "blocked", key: KEY, facts: FACTS },
+        { outcome: "allowed", key: KEY },
+      ],
+    });
+    const local = await setUp();
+    expect((await local.ask("/v1/samples?keys=clear")).status).toBe(403);
+    expect((await local.ask("/v1/samples?limit=0")).status).toBe(400);
   });
 });
 

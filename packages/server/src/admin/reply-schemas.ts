@@ -190,6 +190,54 @@ const top = open({
   mostRefused: required(many(topKey)),
 });
 
+const sampledCharge = open({
+  rule: required(text),
+  key: required(text, "As it is counted; hashed unless `keys=clear`."),
+  cost: required(finiteNumber),
+  shadow: required(flag),
+  allowed: required(flag),
+  limit: required(amount),
+  remaining: required(amount),
+  retryAfterMs: required(amount),
+});
+
+/** A decision that was kept. */
+export const sampledDecision = open({
+  atMs: required(finiteNumber, "By the wall clock."),
+  listener: required(text),
+  outcome: required(choice(["allowed", "delayed", "blocked"])),
+  shadowBlocked: required(flag, "Whether a rule in shadow mode would have refused it."),
+  reason: required(orNull(choice(REASONS))),
+  rule: required(orNull(text), "The rule that bound."),
+  key: required(orNull(text), "Under that rule."),
+  endpoint: required(orNull(text), "The patterns of paths of that rule."),
+  cost: required(finiteNumber),
+  limit: required(amount),
+  remaining: required(amount),
+  retryAfterMs: required(amount),
+  delayMs: required(finiteNumber),
+  version: required(orNull(text), "Of the rules."),
+  charges: required(many(sampledCharge), "What each limit of each matching rule said."),
+  facts: required(
+    orNull(
+      open({
+        method: required(text),
+        path: required(text),
+        host: optional(text),
+        ip: optional(text),
+        user: optional(text),
+        apiKey: optional(text),
+        tenant: optional(text),
+        tier: optional(text),
+        plan: optional(text),
+      }),
+    ),
+    "What rules read of the request; null unless `keys=clear`.",
+  ),
+});
+
+const samples = open({ items: required(many(sampledDecision), "The newest first.") });
+
 const target = { rule: required(text), key: required(text) };
 
 /** The shapes of the answers, by question. */
@@ -211,6 +259,7 @@ export const answers = {
   }),
   rules,
   top,
+  samples,
   ...controlAnswers,
   ...ledgerAnswers,
 } as const;

@@ -6,6 +6,11 @@ import type { FeedServer } from "../control/feed/feed-server.js";
 import type { NodeSwitching } from "../control/node-switching.js";
 import type { NodeStatus } from "../control/nodes.js";
 import type { ControlState } from "../control/state/state.js";
+import type {
+  SampledDecision,
+  SampleReport,
+  SamplesQuery,
+} from "../telemetry/samples/sampled-decision.js";
 import type { TopOptions, TopReport } from "../telemetry/top/top-report.js";
 
 /** Whether the service takes requests, and what is wrong. */
@@ -31,6 +36,10 @@ export interface AdminControl {
   switchRule?(ruleId: string | undefined, isOn: boolean): void | Promise<void>;
   /** Default: that of this process. */
   top?(options: TopOptions): TopReport | Promise<TopReport>;
+  /** The newest samples. Default: those of this process. */
+  latestSamples?(query: SamplesQuery): Promise<readonly SampledDecision[]>;
+  /** All decisions about sampled keys since a time by the wall clock. Default: those of this process. */
+  samplesSince?(sinceMs: number): Promise<SampleReport>;
   /**
    * The control plane: its collections on a control node, and the control node's address on a follower. Undefined
    * without `control` in the configuration.

@@ -58,26 +58,28 @@ export class Entry {
 
   #decide(exchange: Exchange, path: string): void {
     const startMs = readMs();
+    const request = new GatewayHttpRequest(exchange, path, this.#host);
     let handling: HandledRequest | Promise<HandledRequest>;
     try {
-      handling = this.#host.requestHandler.handle(new GatewayHttpRequest(exchange, this.#host));
+      handling = this.#host.requestHandler.handle(request);
     } catch (error) {
       this.#fail(exchange, error);
       return;
     }
-    if (handling instanceof HandledRequest) this.#goOn(exchange, path, handling, startMs);
+    if (handling instanceof HandledRequest) this.#goOn(request, handling, startMs);
     else {
       handling.then(
-        (handled) => this.#goOn(exchange, path, handled, startMs),
+        (handled) => this.#goOn(request, handled, startMs),
         (error) => this.#fail(exchange, error),
       );
     }
   }
 
-  #goOn(exchange: Exchange, path: string, handled: HandledRequest, startMs: number): void {
+  #goOn(request: GatewayHttpRequest, handled: HandledRequest, startMs: number): void {
     const { telemetry } = this.#host;
-    const facts = { method: exchange.method, path };
-    telemetry.decided("gateway", handled.decision, facts, readMs() - startMs);
+    const { raw: exchange, path } = request;
+    request.handled = handled;
+    telemetry.decided("gateway", handled.decision, request, readMs() - startMs);
     const { refusal } = handled;
     if (refusal === undefined) {
       new Forwarding(this.#host, exchange, path, handled).start();
@@ -88,7 +90,7 @@ export class Entry {
   }
 
   #reportStatus(exchange: Exchange, report?: ReportCaller): void {
-    const request = new GatewayHttpRequest(exchange, this.#host);
+    const request = new GatewayHttpRequest(exchange, exchange.target, this.#host);
     void (async () => this.#host.requestHandler.status(request, report))().then(
       (reply) => {
         if (reply.status !== 200) this.#host.telemetry.refused("gateway", reply.status);

@@ -3,22 +3,36 @@
 import {
   type BodyBounds,
   type BodyFields,
+  type HandledRequest,
   type HttpRequest,
   parseBody,
+  type RequestHandler,
   toBodyForm,
 } from "sluice/http";
+import type { Facts } from "sluice/rules";
 import type { Exchange } from "sluice-http1";
 import { after } from "../base/clock.js";
+import type { DecidedRequest } from "../telemetry/telemetry.js";
 import type { ClientTrust } from "./forward/request-head.js";
 
-/** An exchange, as request handlers see it. */
-export class GatewayHttpRequest implements HttpRequest {
-  readonly raw: Exchange;
-  readonly #trust: Pick<ClientTrust, "isPeerTrusted">;
+/** What requests need from the gateway. */
+export interface GatewayRequestHost extends Pick<ClientTrust, "isPeerTrusted"> {
+  readonly requestHandler: Pick<RequestHandler, "factsOf">;
+}
 
-  constructor(exchange: Exchange, trust: Pick<ClientTrust, "isPeerTrusted">) {
+/** An exchange, as request handlers and telemetry see it. */
+export class GatewayHttpRequest implements HttpRequest, DecidedRequest {
+  readonly raw: Exchange;
+  /** Without the query. */
+  readonly path: string;
+  readonly #host: GatewayRequestHost;
+  /** Set once it is decided. */
+  handled: HandledRequest | undefined = undefined;
+
+  constructor(exchange: Exchange, path: string, host: GatewayRequestHost) {
     this.raw = exchange;
-    this.#trust = trust;
+    this.path = path;
+    this.#host = host;
   }
 
   get method(): string {
@@ -32,7 +46,7 @@ export class GatewayHttpRequest implements HttpRequest {
   /** The headers that the backend sees too. */
   get headers(): HttpRequest["headers"] {
     const { fields, peer } = this.raw;
-    return fields.passedValues(this.#trust.isPeerTrusted(peer));
+    return fields.passedValues(this.#host.isPeerTrusted(peer));
   }
 
   get received(): HttpRequest["headers"] {
@@ -41,6 +55,11 @@ export class GatewayHttpRequest implements HttpRequest {
 
   get peer(): string | undefined {
     return this.raw.peer;
+  }
+
+  toFacts(): Facts {
+    const { handled } = this;
+    return handled === undefined ? this : this.#host.requestHandler.factsOf(this, handled);
   }
 
   /** Waits for the body without consuming it. */

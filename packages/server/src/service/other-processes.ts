@@ -22,7 +22,10 @@ export interface OtherProcesses {
   /** Why they take no requests, in words; empty if they do. */
   readonly unreadyReasons: readonly string[];
   /** What the admin port asks of all processes together. */
-  readonly control: Pick<AdminControl, "metrics" | "switchRule" | "top">;
+  readonly control: Pick<
+    AdminControl,
+    "metrics" | "switchRule" | "top" | "latestSamples" | "samplesSince"
+  >;
   /** Starts them: their listeners are open when it resolves, or none is. */
   start(): Promise<void>;
   /** Sends them rules that have come into force here. */

@@ -3,7 +3,7 @@
 import { type Logger, pino } from "pino";
 import type { Registry } from "prom-client";
 import type { FallbackEvent, Store } from "sluice";
-import type { Facts, Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
+import type { Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
 import { readMs, wallMs } from "../base/clock.js";
 import type { TelemetryConfig } from "../config/config.js";
 import { DecisionLog } from "./log/decision-log.js";
@@ -18,11 +18,14 @@ import { MeasuredStore, StoreTimes } from "./metrics/measured-store.js";
 import { createRegistry } from "./metrics/metrics.js";
 import { WatchedStats } from "./metrics/store-stats.js";
 import { createRandom, newSecret } from "./random.js";
+import { DecisionSamples } from "./samples/decision-samples.js";
+import { KeySampling, toSeed } from "./samples/key-sampling.js";
 import { DecisionTally, HOT_HITS } from "./tally/decision-tally.js";
 import { RuleMeters } from "./tally/rule-meters.js";
 import type {
   ControlFigures,
   CountedVerdict,
+  DecidedRequest,
   LimitVerdict,
   ListenerName,
   StoreName,
@@ -47,6 +50,8 @@ export interface TelemetryOptions {
   readonly chance?: () => number;
   /** A monotonic reading, in milliseconds. Default: the process's. */
   readonly readMs?: () => number;
+  /** The wall clock, in milliseconds since 1970. Default: the system's. */
+  readonly wallMs?: () => number;
   /** Whether metrics of the process and of Node are included. Default true. */
   readonly hasProcessMetrics?: boolean;
   /** Loads OpenTelemetry's API. Default: `@opentelemetry/api`, if it is installed. */
@@ -71,6 +76,7 @@ class ServiceTelemetry implements Telemetry {
   readonly #hashKey: KeyHash;
   readonly #meters: RuleMeters;
   readonly #tally: DecisionTally;
+  readonly samples: DecisionSamples;
   readonly #decisionLog: DecisionLog;
   readonly #stats = new WatchedStats();
   readonly #latencies = new Map<ListenerName, Latency>();
@@ -103,7 +109,8 @@ class ServiceTelemetry implements Telemetry {
     this.log = createLog(config, options.destination);
     this.#repeatedProblems = new RepeatedProblems(this.log);
     this.#fileProblems = new FileProblems(this.log);
-    this.#hashKey = createKeyHash(options.keySecret ?? newSecret());
+    const keySecret = options.keySecret ?? newSecret();
+    this.#hashKey = createKeyHash(keySecret);
     const keysMax = config.topKeysMax * WATCHED_PER_SHOWN;
     // Separate, so that fixing the sample of the log does not fix which keys are watched.
     this.#meters = new RuleMeters({ keysMax, chance: createRandom(), hotHits: HOT_HITS });
@@ -111,10 +118,14 @@ class ServiceTelemetry implements Telemetry {
       store: new FallbackTime(this.#readMs),
       ledger: new FallbackTime(this.#readMs),
     };
+    const seed = toSeed(keySecret);
+    const sampling = new KeySampling({ seed, readMs: this.#readMs });
+    this.samples = this.#createSamples(sampling, options.wallMs ?? wallMs);
     this.#tally = new DecisionTally({
       meters: this.#meters,
       readMs: this.#readMs,
-      seed: Math.floor(chance() * 2 ** 32),
+      seed,
+      sampling,
       toRule: (ruleId) => this.#stats.findRule(ruleId),
     });
     this.#decisionLog = new DecisionLog({
@@ -130,8 +141,14 @@ class ServiceTelemetry implements Telemetry {
     });
   }
 
-  decided(listener: ListenerName, decision: PolicyDecision, _facts: Facts, ms?: number): void {
+  decided(
+    listener: ListenerName,
+    decision: PolicyDecision,
+    request: DecidedRequest,
+    ms?: number,
+  ): void {
     this.#tally.count(listener, decision);
+    this.samples.offer(listener, decision, request);
     this.#decisionLog.log(listener, decision);
     this.#trace?.(listener, decision, ms ?? 0);
     if (ms !== undefined) this.tookMs(listener, ms);
@@ -143,11 +160,13 @@ class ServiceTelemetry implements Telemetry {
     limitVerdicts: readonly LimitVerdict[],
   ): void {
     this.#tally.countLimits(listener, isAllowed, limitVerdicts);
+    this.samples.offerLimits(listener, isAllowed, limitVerdicts);
     this.#decisionLog.logLimits(listener, isAllowed, limitVerdicts);
   }
 
   decidedInline(listener: ListenerName, key: string, cost: number, verdict: CountedVerdict): void {
     this.#tally.countInline(listener, key, verdict);
+    this.samples.offerInline(listener, key, cost, verdict);
     this.#decisionLog.logInline(listener, key, cost, verdict);
   }
 
@@ -275,6 +294,16 @@ class ServiceTelemetry implements Telemetry {
   #replaced(removed: readonly string[], { from, to }: { from: string; to: string }): void {
     this.#meters.remove(removed);
     if (from !== to) this.log.info({ from, to, removed: removed.length }, "rules changed");
+  }
+
+  #createSamples(sampling: KeySampling, wall: () => number): DecisionSamples {
+    return new DecisionSamples({
+      sampling,
+      hashKey: this.#hashKey,
+      policies: () => this.#stats.policies,
+      readMs: this.#readMs,
+      wallMs: wall,
+    });
   }
 
   #createRegistry(hasProcessMetrics: boolean): Registry {

@@ -1,7 +1,9 @@
-// What several processes of one service report, as if they were one: their metrics added up, their top lists
+// What several processes of one service report, as if they were one: their metrics added up, their top lists and samples
 // joined.
 
 import { AggregatorRegistry } from "prom-client";
+import { sortNewest } from "./samples/sample-search.js";
+import type { SampledDecision, SampleReport } from "./samples/sampled-decision.js";
 import type { RuleRate, TopKey, TopReport } from "./top/top-report.js";
 
 /** The metrics of one process, as plain values that can be sent to another. */
@@ -55,4 +57,25 @@ function joinKeys(keys: readonly TopKey[]): TopKey[] {
     byName.set(name, { ...key, perSecond });
   }
   return [...byName.values()].sort((a, b) => b.perSecond - a.perSecond);
+}
+
+/** The newest samples of several processes. */
+export function mergeLatest(
+  lists: readonly (readonly SampledDecision[])[],
+  limit: number,
+): readonly SampledDecision[] {
+  return sortNewest(lists.flat()).slice(0, limit);
+}
+
+/** The samples of several processes, whose keys may be spread over them: whole is what is whole in each. */
+export function mergeReports(reports: readonly SampleReport[]): SampleReport {
+  const hot = reports.flatMap(({ whole }) => whole.hot);
+  return {
+    fromMs: Math.max(0, ...reports.map(({ fromMs }) => fromMs)),
+    whole: {
+      share: Math.min(1, ...reports.map(({ whole }) => whole.share)),
+      hot: [...new Set(hot)],
+    },
+    samples: sortNewest(reports.flatMap(({ samples }) => samples)).reverse(),
+  };
 }

@@ -5,6 +5,7 @@ import type { Logger } from "pino";
 import type { FallbackEvent, Store, Verdict } from "sluice";
 import type { Facts, Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
 import type { MetricValues } from "./merge.js";
+import type { Samples } from "./samples/sampled-decision.js";
 import type { TopOptions, TopReport } from "./top/top-report.js";
 
 /** The listeners of the service, as metrics name them. */
@@ -15,8 +16,16 @@ export const INLINE_RULE = "inline";
 /** What they count by. */
 export const INLINE_KEY_TYPE = "key";
 
-/** The part of a verdict that is counted. */
-export type CountedVerdict = Pick<Verdict, "allowed" | "delayMs" | "source">;
+/** The part of a verdict that is counted and sampled. */
+export type CountedVerdict = Omit<Verdict, "resetMs" | "blockedMs">;
+
+/** A request that was decided: its facts, or what can produce them. */
+export interface DecidedRequest {
+  readonly method: string;
+  readonly path: string;
+  /** What was found out about the request. Called for few of them. Absent: this object has the facts itself. */
+  toFacts?(): Facts;
+}
 
 /** The verdict of a limit that is not a rule of a policy: a descriptor of Envoy. */
 export interface LimitVerdict {
@@ -76,13 +85,18 @@ export type StoreName = "store" | "ledger";
 export interface Telemetry {
   readonly log: Logger;
   /**
-   * A decision of a policy: counted by rule and outcome, sampled into the decision log, its keys ranked.
+   * A decision of a policy: counted by rule and outcome, sampled into the decision log and the samples, its keys ranked.
    *
-   * @param facts - What was asked. Never in logs or metrics; the demo shows it.
+   * @param request - What was asked. Never in logs or metrics; samples and the demo show it.
    * @param ms - How long it took, in milliseconds. With it the span has its true length, and `tookMs` must
    * not be called for the same decision. Without it the span has length 0.
    */
-  decided(listener: ListenerName, decision: PolicyDecision, facts: Facts, ms?: number): void;
+  decided(
+    listener: ListenerName,
+    decision: PolicyDecision,
+    request: DecidedRequest,
+    ms?: number,
+  ): void;
   /**
    * A decision that no policy made, with what each limit said: counted, logged and ranked as `decided`
    * does. Limits of a file that is reloaded begin at none, by `reloaded("envoy")`.
@@ -145,4 +159,6 @@ export interface Telemetry {
   metricValues(): Promise<MetricValues>;
   /** How busy each rule is and which keys make it so; {@link mergeTop} joins those of several processes. */
   top(options?: TopOptions): TopReport;
+  /** Sampled decisions, for previews and history; {@link mergeReports} joins those of several processes. */
+  readonly samples: Samples;
 }

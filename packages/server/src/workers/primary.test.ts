@@ -82,7 +82,7 @@ describe("a primary", () => {
     expect(await ask(urlOf("gateway"))).toBe(429);
   });
 
-  it("adds up what workers count, and joins their top lists", async () => {
+  it("adds up what workers count, and joins their top lists and samples", async () => {
     const { service, urlOf } = await setUpOn(rules);
     for (let i = 0; i < 12; i++) await ask(urlOf("gateway"));
     // The primary decides by the same counters.
@@ -94,6 +94,14 @@ describe("a primary", () => {
       rules: { rule: string; blocked: number }[];
     };
     expect(top.rules).toMatchObject([{ rule: "everybody", allowed: 10, blocked: 2 }]);
+    const samples = (await (await fetch(`${urlOf("admin")}/v1/samples`)).json()) as {
+      items: { rule: string; outcome: string }[];
+    };
+    expect(samples.items.map(({ outcome }) => outcome).sort()).toEqual([
+      ...Array.from({ length: 10 }, () => "allowed"),
+      "blocked",
+      "blocked",
+    ]);
   });
 });
 

@@ -1,7 +1,6 @@
 // The workers of a service, as the primary sees them. They run the gateway and Envoy's listener and count in the
 // primary's store.
 
-import type { AdminControl } from "../admin/service-control.js";
 import type { Config } from "../config/config.js";
 import type { ControlNode } from "../control/control-node.js";
 import { toFeedHandlers } from "../control/feed/ipc-feed.js";
@@ -9,7 +8,19 @@ import type { Listener } from "../core/core.js";
 import { type OwnedCore, policiesOf } from "../core/create-core.js";
 import type { WrittenRules } from "../core/rules-in-force.js";
 import type { InForce, OtherProcesses } from "../service/other-processes.js";
-import { type MetricValues, mergeMetrics, mergeTop } from "../telemetry/merge.js";
+import {
+  type MetricValues,
+  mergeLatest,
+  mergeMetrics,
+  mergeReports,
+  mergeTop,
+} from "../telemetry/merge.js";
+import {
+  LATEST_SAMPLES,
+  type SampledDecision,
+  type SampleReport,
+  type SamplesQuery,
+} from "../telemetry/samples/sampled-decision.js";
 import type { TopOptions, TopReport } from "../telemetry/top/top-report.js";
 import { END_MS_MAX, type ListenerAddress, type WorkerStart } from "./channel/control-messages.js";
 import { type Fork, forkWorker } from "./fork.js";
@@ -69,10 +80,12 @@ export class Workers implements OtherProcesses {
     return this.#group.openCount > 0 ? [] : ["no worker is running"];
   }
 
-  readonly control: Pick<AdminControl, "metrics" | "switchRule" | "top"> = {
+  readonly control: OtherProcesses["control"] = {
     metrics: () => this.#metrics(),
     switchRule: (ruleId, isOn) => this.#switchRule(ruleId, isOn),
     top: (options) => this.#top(options),
+    latestSamples: (query) => this.#latestSamples(query),
+    samplesSince: (sinceMs) => this.#samplesSince(sinceMs),
   };
 
   start(): Promise<void> {
@@ -148,6 +161,19 @@ export class Workers implements OtherProcesses {
     const { config, telemetry } = this.#core;
     const reports = [telemetry.top(options), ...(answers as TopReport[])];
     return mergeTop(reports, config.telemetry.topKeysMax);
+  }
+
+  async #latestSamples(query: SamplesQuery): Promise<readonly SampledDecision[]> {
+    const { answers } = await this.#group.askAll("latestSamples", query);
+    const own = this.#core.telemetry.samples.latest(query);
+    const lists = [own, ...(answers as SampledDecision[][])];
+    return mergeLatest(lists, query.limit ?? LATEST_SAMPLES);
+  }
+
+  async #samplesSince(sinceMs: number): Promise<SampleReport> {
+    const { answers } = await this.#group.askAll("samplesSince", sinceMs);
+    const own = this.#core.telemetry.samples.since(sinceMs);
+    return mergeReports([own, ...(answers as SampleReport[])]);
   }
 
   async #switchRule(ruleId: string | undefined, isOn: boolean): Promise<void> {

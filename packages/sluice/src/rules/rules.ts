@@ -17,6 +17,7 @@ export { type ExceptionsOptions, type RuleException, withExceptions } from "./ex
 export type { Facts } from "./facts.js";
 export { type CidrList, toCidrList } from "./identity-keys/cidr.js";
 export { describeKey } from "./identity-keys/key.js";
+export { isSecretName } from "./identity-keys/secret-names.js";
 export { type JsonSchema, toJsonSchema } from "./parse/json-schema.js";
 export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./parse/parse.js";
 export { nearestMethod } from "./parse/rule-fields/names.js";

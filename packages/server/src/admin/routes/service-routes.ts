@@ -4,10 +4,11 @@
 import { anyString, anything, choice, object, optional, withDefault } from "sluice/shapes";
 import { readMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import { mayActAs } from "../../control/credentials/access-tokens.js";
 import type { Core } from "../../core/core.js";
+import { LATEST_SAMPLES, type SamplesQuery } from "../../telemetry/samples/sampled-decision.js";
 import { type AdminReply, json, problem, text } from "../admin-reply.js";
 import { toChange } from "../change-request.js";
+import { queryNumber } from "../paging.js";
 import { answers } from "../reply-schemas.js";
 import { type AdminContext, type AdminRequest, nothing, type Route, route } from "../route.js";
 import { onlyReason } from "./control/collection-routes.js";
@@ -19,15 +20,26 @@ const UNUSABLE = 422;
 /** Of the text format. */
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
+/** More than a key can have. */
+const KEY_LENGTH_MAX = 4_096;
+const SAMPLES_MAX = 1_000;
+
 const anyObject = anything({ type: "object" });
 
-const topQuery = object({
-  rule: optional(anyString(300), "Only this rule."),
-  keys: withDefault(
-    choice(["hashed", "clear"]),
-    "hashed",
-    "`clear` shows keys as they are counted, to operators.",
-  ),
+const keys = withDefault(
+  choice(["hashed", "clear"]),
+  "hashed",
+  "`clear` shows keys as they are counted, to operators.",
+);
+
+const topQuery = object({ rule: optional(anyString(300), "Only this rule."), keys });
+
+const samplesQuery = object({
+  rule: optional(anyString(300), "Only decisions that this rule was part of."),
+  key: optional(anyString(KEY_LENGTH_MAX), "Only decisions with this key, hashed or in clear."),
+  outcome: optional(choice(["allowed", "delayed", "blocked"])),
+  limit: withDefault(queryNumber({ min: 1, max: SAMPLES_MAX }), LATEST_SAMPLES, "How many."),
+  keys,
 });
 
 /** The routes of the service itself. */
@@ -65,6 +77,15 @@ export const serviceRoutes: readonly Route[] = [
     query: topQuery,
     reply: answers.top,
     handle: answerTop,
+  }),
+  route({
+    method: "GET",
+    path: "/v1/samples",
+    role: "viewer",
+    summary: "Sampled decisions, the newest first: refusals, and all decisions about sampled keys.",
+    query: samplesQuery,
+    reply: answers.samples,
+    handle: answerSamples,
   }),
   route({
     method: "GET",
@@ -137,15 +158,22 @@ async function answerTop(
   { core, control, clearKeys }: AdminContext,
   { query, message, caller }: AdminRequest<{ rule: string | undefined; keys: "hashed" | "clear" }>,
 ): Promise<AdminReply> {
-  const showsKeys = query.keys === "clear";
-  if (showsKeys && !mayActAs(caller.role, "operator")) {
-    const seen = `keys in clear need the role operator, and the caller has ${caller.role}`;
-    throw new ServerError("SLUICE_ROLE_INSUFFICIENT", seen);
-  }
-  if (showsKeys) clearKeys.admit(message.headers);
+  const showsKeys = clearKeys.shows(query.keys, message.headers, caller);
   const options = { rule: query.rule, showsKeys };
   const report = await (control.top?.(options) ?? core.telemetry.top(options));
   return json({ version: core.policy.version, ...report });
+}
+
+/** The same, and filters. */
+async function answerSamples(
+  { core, control, clearKeys }: AdminContext,
+  { query, message, caller }: AdminRequest<SamplesQuery & { keys: "hashed" | "clear" }>,
+): Promise<AdminReply> {
+  const { keys: asked, ...rest } = query;
+  const showsKeys = clearKeys.shows(asked, message.headers, caller);
+  const options = { ...rest, showsKeys };
+  const items = await (control.latestSamples?.(options) ?? core.telemetry.samples.latest(options));
+  return json({ items });
 }
 
 function toStats({ policy, blindPolicy, store }: Core): Record<string, unknown> {

@@ -79,8 +79,9 @@ export class ForwardAuth {
     try {
       this.#mustBeTrusted(exchange.peer);
       this.#mustBeAProxy(exchange);
-      request = new ForwardedRequest(exchange, variant, this.#clientAddress);
-      const passed = this.#requestHandlers[variant].handle(request);
+      const handler = this.#requestHandlers[variant];
+      request = new ForwardedRequest(exchange, variant, this.#clientAddress, handler);
+      const passed = handler.handle(request);
       if (passed instanceof HandledRequest) finish(passed);
       else passed.then(finish).catch((error) => this.#fail(exchange, error, variant));
     } catch (error) {
@@ -90,13 +91,15 @@ export class ForwardAuth {
 
   #send(
     exchange: Exchange,
-    { method, target: path }: ForwardedRequest,
+    request: ForwardedRequest,
     variant: Variant,
-    { decision, lines, refusal }: HandledRequest,
+    handled: HandledRequest,
     ms: number,
   ): void {
     const { telemetry } = this.#core;
-    telemetry.decided("forward-auth", decision, { method, path }, ms);
+    const { decision, lines, refusal } = handled;
+    request.handled = handled;
+    telemetry.decided("forward-auth", decision, request, ms);
     if (exchange.isGone) return;
     if (refusal === undefined) {
       exchange.reply(204, `${lines}Cache-Control: no-store\r\n`, "");

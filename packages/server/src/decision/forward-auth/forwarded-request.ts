@@ -2,9 +2,11 @@
 // headers: a proxy that sets X-Original-URI forwards its client's X-Forwarded-Uri unchanged.
 
 import { isIP } from "node:net";
-import type { HttpRequest, IdentityOptions } from "sluice/http";
+import type { HandledRequest, HttpRequest, IdentityOptions, RequestHandler } from "sluice/http";
+import type { Facts } from "sluice/rules";
 import type { Exchange, HeaderValues } from "sluice-http1";
 import { ServerError, show } from "../../base/errors.js";
+import type { DecidedRequest } from "../../telemetry/telemetry.js";
 
 /** How a proxy asks: `/check` with X-Forwarded-* headers, `/check/nginx` with X-Original-* and X-Real-IP. */
 export type Variant = "forwarded" | "nginx";
@@ -31,16 +33,24 @@ export function toIdentity(variant: Variant, identity: IdentityOptions): Identit
   return variant === "nginx" ? { ...own, clientAddress: REAL_IP } : own;
 }
 
-/** A request behind a proxy, as listeners see it. */
-export class ForwardedRequest implements HttpRequest {
+/** A request behind a proxy, as listeners and telemetry see it. */
+export class ForwardedRequest implements HttpRequest, DecidedRequest {
   readonly raw: Exchange;
   readonly method: string;
   readonly target: string;
   readonly #host: HeaderValues[string];
+  readonly #handler: Pick<RequestHandler, "factsOf">;
   #headers: HeaderValues | undefined = undefined;
+  /** Set once it is decided. */
+  handled: HandledRequest | undefined = undefined;
 
   /** @throws ServerError that says which header is missing or can't be used. */
-  constructor(raw: Exchange, variant: Variant, clientAddress: AddressSource) {
+  constructor(
+    raw: Exchange,
+    variant: Variant,
+    clientAddress: AddressSource,
+    handler: Pick<RequestHandler, "factsOf">,
+  ) {
     const fields = FIELDS[variant];
     this.raw = raw;
     // What the proxy says about the request is read even if Connection names it: the client may have written that.
@@ -48,6 +58,16 @@ export class ForwardedRequest implements HttpRequest {
     this.target = readTarget(this.received, fields.target);
     mustHaveClient(this.received, variant === "nginx" ? REAL_IP : clientAddress);
     this.#host = this.received[fields.host];
+    this.#handler = handler;
+  }
+
+  get path(): string {
+    return this.target;
+  }
+
+  toFacts(): Facts {
+    const { handled } = this;
+    return handled === undefined ? this : this.#handler.factsOf(this, handled);
   }
 
   /** The client's own headers without the hop-by-hop ones. */

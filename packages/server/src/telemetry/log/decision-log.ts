@@ -158,7 +158,9 @@ export function toOutcome(decision: PolicyDecision): "allowed" | "delayed" | "bl
 }
 
 /** The charge of the rule that bound: the first that refuses, else its first. */
-function boundOf(decision: PolicyDecision): { rule: Rule; charge: DecidedCharge } | undefined {
+export function boundOf(
+  decision: PolicyDecision,
+): { rule: Rule; charge: DecidedCharge } | undefined {
   const id = decision.rule;
   let bound: { rule: Rule; charge: DecidedCharge } | undefined;
   decision.eachCharge((rule, charge) => {

@@ -3,6 +3,7 @@
 
 import type { DecisionSource } from "sluice";
 import type { DecidedCharge, PolicyDecision, RefusalReason, Rule } from "sluice/rules";
+import type { KeySampling } from "../samples/key-sampling.js";
 import {
   type CountedVerdict,
   INLINE_KEY_TYPE,
@@ -39,6 +40,8 @@ export interface TallyOptions {
   readonly seed: number;
   /** Finds a rule that refused before it could charge anything. */
   readonly toRule: (ruleId: string) => Rule | undefined;
+  /** Sees the hash of each key, and so decides whether the decision is sampled. */
+  readonly sampling: KeySampling;
 }
 
 /** Numbers of decisions by rule, listener, source and type of key. */
@@ -133,6 +136,7 @@ export class DecisionTally {
     const nowMs = this.#heldMs ?? this.#options.readMs();
     this.#period = this.rates.at(nowMs);
     this.#rollKeys(this.#keyPeriods.at(nowMs));
+    this.#options.sampling.begin(nowMs);
     this.#isAllowed = isAllowed;
     this.#isDelayed = false;
   }
@@ -171,7 +175,7 @@ export class DecisionTally {
     meter.rollTo(this.#period);
     if (meter.hottest.hit(key)) meter.hotKeysDetected++;
     meter.keys ??= this.#keysOf(meter.keyType);
-    meter.keys.add(key);
+    this.#options.sampling.see(meter.keys.add(key));
     if (shadow) this.#countShadow(meter, isKnown);
     else this.#countEnforced(meter);
     this.#refusedKey = undefined;

@@ -11,6 +11,9 @@ const ALPHA = 0.7213 / (1 + 1.079 / REGISTERS);
 /** Below this many registers' worth of keys, empty registers give a better estimate. */
 const SMALL = 2.5 * REGISTERS;
 
+/** Where FNV-1a begins. */
+const START = 0x811c9dc5;
+
 /** Counts different keys. */
 export class DistinctKeys {
   readonly #seed: number;
@@ -21,13 +24,14 @@ export class DistinctKeys {
     this.#seed = seed;
   }
 
-  /** Sees a key. */
-  add(key: string): void {
+  /** Sees a key. Returns its hash, from 0 to below 2 ** 32. */
+  add(key: string): number {
     const hash = hashText(key, this.#seed);
     const at = hash & (REGISTERS - 1);
     // Where the first one stands in the other 22 bits: each place further is half as likely.
     const rank = Math.clz32(hash >>> REGISTER_BITS) - REGISTER_BITS + 1;
     if (rank > this.#now[at]) this.#now[at] = rank;
+    return hash;
   }
 
   /** Begins another period, or skips ahead by `periods`. What is older than the last period is forgotten. */
@@ -52,13 +56,19 @@ export class DistinctKeys {
   }
 }
 
-/** FNV-1a, finished as MurmurHash3 is so that every bit depends on every character. */
-function hashText(text: string, seed: number): number {
-  let hash = seed ^ 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) {
-    hash = Math.imul(hash ^ charCodeAt.call(text, i), 0x01000193);
-  }
+/** A hash from 0 to below 2 ** 32. FNV-1a, finished as MurmurHash3 is so that every bit depends on every character. */
+export function hashText(text: string, seed: number): number {
+  let hash = stateAfter(text, seed) ^ START;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
+}
+
+/** The seed that goes on where a hash of `text` would: of what follows, it makes the hash of both together. */
+export function stateAfter(text: string, seed: number): number {
+  let hash = seed ^ START;
+  for (let i = 0; i < text.length; i++) {
+    hash = Math.imul(hash ^ charCodeAt.call(text, i), 0x01000193);
+  }
+  return hash ^ START;
 }

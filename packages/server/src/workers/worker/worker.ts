@@ -19,6 +19,7 @@ import {
 } from "../../service/listeners.js";
 import { sharedOpenersOf } from "../../service/open-listeners.js";
 import { createTelemetry } from "../../telemetry/create-telemetry.js";
+import type { SamplesQuery } from "../../telemetry/samples/sampled-decision.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
 import type { TopOptions } from "../../telemetry/top/top-report.js";
 import type { Channels } from "../channel/channel.js";
@@ -66,6 +67,8 @@ export class Worker {
       reload: ({ logLevel }: { logLevel: string }) => this.#reload(logLevel),
       metrics: () => this.#core?.telemetry.metricValues(),
       top: (options: TopOptions) => this.#core?.telemetry.top(options),
+      latestSamples: (query: SamplesQuery) => this.#core?.telemetry.samples.latest(query),
+      samplesSince: (sinceMs: number) => this.#core?.telemetry.samples.since(sinceMs),
       announceDrain: () => void announceDrain(this.#listeners),
       stopListening: () => this.#stopListening(),
       drain: () => this.#drain(),

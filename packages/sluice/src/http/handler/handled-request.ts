@@ -3,6 +3,7 @@
 
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import { toCost } from "../../limiter/verb-input.js";
+import type { Facts } from "../../rules/facts.js";
 import type { RequestEnd } from "../../rules/policy/held-charges/request-end.js";
 import { PolicyDecision } from "../../rules/policy/policy-request/policy-decision.js";
 import type { SingleRuleAnswer } from "../../rules/policy/policy-request/single-rule-path.js";
@@ -41,6 +42,8 @@ export class HandledRequest implements RateLimitInfo {
   readonly lines: string;
   /** The response to send instead of going on; undefined if the request may go on. */
   readonly refusal: Refusal | undefined;
+  /** What was found out about the request; undefined if nothing but its address was asked for. Values are read on demand. */
+  readonly facts: Facts | undefined;
   readonly #wait: Wait | undefined;
   readonly #host: HandledRequestHost;
   readonly #request: unknown;
@@ -54,6 +57,7 @@ export class HandledRequest implements RateLimitInfo {
     lines: string,
     refusal: Refusal | undefined,
     wait: Wait | undefined,
+    facts?: Facts,
   ) {
     this.#host = host;
     this.#request = request;
@@ -61,6 +65,7 @@ export class HandledRequest implements RateLimitInfo {
     this.lines = lines;
     this.refusal = refusal;
     this.#wait = wait;
+    this.facts = facts;
     this.#cost = undefined;
   }
 

@@ -83,6 +83,11 @@ export class RequestHandler implements HandledRequestHost {
     );
   }
 
+  /** What a handled request shows, as rules would read it: what `handle` found out, if it had to. */
+  factsOf(request: HttpRequest, handled: HandledRequest): Facts {
+    return handled.facts ?? this.#identity.read(request);
+  }
+
   // A caller that asks too often is refused, whatever it asks for.
   /** How the caller stands (`GET /rate_limit`), or what `report` answers. Charges no rule; fails as `handle` does. */
   status(request: HttpRequest, report?: ReportCaller): MaybePromise<Reply> {
@@ -175,8 +180,8 @@ export class RequestHandler implements HandledRequestHost {
     }
     const options = this.#toOptions(request, shown, attributes);
     const decided = this.policy.admit(withAttributes(shown, attributes), options);
-    if (decided instanceof PolicyDecision) return this.#toHandledRequest(request, decided);
-    return decided.then((decision) => this.#toHandledRequest(request, decision));
+    if (decided instanceof PolicyDecision) return this.#toHandledRequest(request, decided, shown);
+    return decided.then((decision) => this.#toHandledRequest(request, decision, shown));
   }
 
   /** Whether the API key is resolved before the policy is asked, which then has all facts in one call. */
@@ -194,8 +199,8 @@ export class RequestHandler implements HandledRequestHost {
       found instanceof CallerRefusal
         ? this.policy.admit(shown, { identify: () => found, resolvesApiKey: true })
         : this.policy.admit(found);
-    if (decided instanceof PolicyDecision) return this.#toHandledRequest(request, decided);
-    return decided.then((decision) => this.#toHandledRequest(request, decision));
+    if (decided instanceof PolicyDecision) return this.#toHandledRequest(request, decided, shown);
+    return decided.then((decision) => this.#toHandledRequest(request, decision, shown));
   }
 
   /** Decides on the single-rule path, if the policy has one; undefined if not, and nothing is charged. */
@@ -263,17 +268,27 @@ export class RequestHandler implements HandledRequestHost {
     return toRetry(waitMs, { jitterMsMax, random });
   }
 
-  #toHandledRequest(request: HttpRequest, decision: PolicyDecision): HandledRequest {
-    if (decision.allowed && decision.delayMs === 0) return this.#passNow(request, decision);
-    if (!decision.allowed) return this.#refuse(request, decision, decision.waitMs);
+  #toHandledRequest(
+    request: HttpRequest,
+    decision: PolicyDecision,
+    facts?: RequestFacts,
+  ): HandledRequest {
+    if (decision.allowed && decision.delayMs === 0)
+      return this.#passNow(request, decision, facts, undefined);
+    if (!decision.allowed) return this.#refuse(request, decision, decision.waitMs, facts);
     const wait = this.#waiting.enter(decision.delayMs);
-    if (wait === undefined) return this.#turnAway(request, decision);
-    return this.#passNow(request, decision, wait);
+    if (wait === undefined) return this.#turnAway(request, decision, facts);
+    return this.#passNow(request, decision, facts, wait);
   }
 
-  #passNow(request: HttpRequest, decision: PolicyDecision, wait?: Wait): HandledRequest {
+  #passNow(
+    request: HttpRequest,
+    decision: PolicyDecision,
+    facts: RequestFacts | undefined,
+    wait: Wait | undefined,
+  ): HandledRequest {
     const lines = this.#fields.write(decision, undefined);
-    const handled = new HandledRequest(this, request.raw, decision, lines, undefined, wait);
+    const handled = new HandledRequest(this, request.raw, decision, lines, undefined, wait, facts);
     if (handled.isHeld && isObject(request.raw)) heldRequests.add(request.raw);
     return handled;
   }
@@ -284,23 +299,29 @@ export class RequestHandler implements HandledRequestHost {
   }
 
   /** Too many requests wait already: this one is refused, with its delay as the time to retry. */
-  #turnAway(request: HttpRequest, decision: PolicyDecision): HandledRequest {
+  #turnAway(
+    request: HttpRequest,
+    decision: PolicyDecision,
+    facts: RequestFacts | undefined,
+  ): HandledRequest {
     const { delayMs } = decision;
     decision.cancel();
     const charges = decision.charges.map(refuseIfDelayed);
-    return this.#refuse(request, new PolicyDecision(decision.version, charges, undefined), delayMs);
+    const refused = new PolicyDecision(decision.version, charges, undefined);
+    return this.#refuse(request, refused, delayMs, facts);
   }
 
   #refuse(
     request: HttpRequest,
     decision: PolicyDecision,
     waitMs: number | undefined,
+    facts: RequestFacts | undefined,
   ): HandledRequest {
     const { raw } = request;
     const retry = this.#toRetry(waitMs);
     const lines = this.#fields.write(decision, retry);
     const refusal = this.#refusals.write(decision, retry, request, this.#missingOf(decision));
-    const handled = new HandledRequest(this, raw, decision, lines, refusal, undefined);
+    const handled = new HandledRequest(this, raw, decision, lines, refusal, undefined, facts);
     if (isObject(raw) && heldRequests.has(raw)) refusedRequests.add(raw);
     this.#notifyRefused(handled, raw);
     return handled;
