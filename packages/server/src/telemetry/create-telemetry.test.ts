@@ -268,7 +268,14 @@ describe("decisions that no policy made", () => {
     key: "path=/secret",
     cost: 1,
     shadow: false,
-    verdict: { allowed: true, delayMs: 0, source: "memory" },
+    verdict: {
+      allowed: true,
+      limit: 5,
+      remaining: 4,
+      retryAfterMs: 0,
+      delayMs: 0,
+      source: "memory",
+    },
   } as const;
   const refusal = { ...limitVerdict, verdict: { ...limitVerdict.verdict, allowed: false } };
 
