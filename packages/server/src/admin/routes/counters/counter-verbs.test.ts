@@ -22,11 +22,11 @@ it.each([
 ])("a check is reported once, %s the decision API, and a peek not at all", async (_, decision) => {
   const telemetry = silentTelemetry();
   const reported: unknown[] = [];
-  telemetry.decided = (of, { allowed }, { ip }) => void reported.push([of, allowed, ip]);
+  telemetry.decided = (of, { allowed }, { path }) => void reported.push([of, allowed, path]);
   core = createCore(toTestConfig({ decision }), { telemetry });
   for (let i = 0; i < 11; i++) await check(core, { facts: FACTS });
   await peek(core, { facts: FACTS });
   const times = (count: number, allowed: boolean) =>
-    Array.from({ length: count }, () => ["decision", allowed, FACTS.ip]);
+    Array.from({ length: count }, () => ["decision", allowed, FACTS.path]);
   expect(reported).toEqual([...times(10, true), ...times(1, false)]);
 });
