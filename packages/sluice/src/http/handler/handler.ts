@@ -2,8 +2,7 @@
 // what the response carries; an adapter only moves these between its framework and here.
 
 import { wallMsOf } from "../../base/clock.js";
-import { SluiceError, show } from "../../base/errors.js";
-import { andThen, drop, isThenable, type MaybePromise, notify } from "../../base/maybe-promise.js";
+import { andThen, isThenable, type MaybePromise, notify } from "../../base/maybe-promise.js";
 import type { Facts } from "../../rules/facts.js";
 import { toClientAddress } from "../../rules/identity-keys/address.js";
 import type { Policy } from "../../rules/policy/policy.js";
@@ -15,7 +14,7 @@ import { CallerRefusal } from "../../rules/policy/policy-request/caller-refusal.
 import { refuseIfDelayed } from "../../rules/policy/policy-request/decided-charge.js";
 import { PolicyDecision } from "../../rules/policy/policy-request/policy-decision.js";
 import { SingleRuleAnswer } from "../../rules/policy/policy-request/single-rule-path.js";
-import { AttributedFacts, type Attributes } from "../identity/attributed-facts.js";
+import { type Attributes, withAttributes } from "../identity/attributed-facts.js";
 import type { HttpRequest } from "../identity/http-request.js";
 import type { Identity, RequestFacts } from "../identity/identity.js";
 import { sayMissing, toChallenge } from "../response/missing-identity.js";
@@ -28,6 +27,7 @@ import { HandledRequest, type HandledRequestHost } from "./handled-request.js";
 import type { HttpSetup } from "./http-options.js";
 import { factsOf, keyOf, type Prepare, type SimplePolicy } from "./limits-in-code.js";
 import { RateLimitEndpoint, type ReportCaller, toStatusReply } from "./rate-limit-endpoint.js";
+import { toRequestId } from "./request-id.js";
 
 // Requests that hold something of one request handler, and those of them that another one in this process refused:
 // if the first counts by the response, it must not count the other's refusal. Nothing else is remembered, because
@@ -219,14 +219,8 @@ export class RequestHandler implements HandledRequestHost {
     // A fallback knows less about the limit than the short form of the headers shows.
     if (!allowed || source === "fallback")
       return this.#toHandledRequest(request, answer.toDecision());
-    return new HandledRequest(
-      this,
-      request.raw,
-      answer,
-      this.#fields.writeOne(answer),
-      undefined,
-      undefined,
-    );
+    const lines = this.#fields.writeOne(answer);
+    return new HandledRequest(this, request.raw, answer, lines, undefined, undefined);
   }
 
   /** None, and so nothing made, for requests that are decided by what they show. */
@@ -273,10 +267,10 @@ export class RequestHandler implements HandledRequestHost {
     decision: PolicyDecision,
     facts?: RequestFacts,
   ): HandledRequest {
-    if (decision.allowed && decision.delayMs === 0)
-      return this.#passNow(request, decision, facts, undefined);
-    if (!decision.allowed) return this.#refuse(request, decision, decision.waitMs, facts);
-    const wait = this.#waiting.enter(decision.delayMs);
+    const { allowed, delayMs } = decision;
+    if (allowed && delayMs === 0) return this.#passNow(request, decision, facts, undefined);
+    if (!allowed) return this.#refuse(request, decision, decision.waitMs, facts);
+    const wait = this.#waiting.enter(delayMs);
     if (wait === undefined) return this.#turnAway(request, decision, facts);
     return this.#passNow(request, decision, facts, wait);
   }
@@ -299,11 +293,7 @@ export class RequestHandler implements HandledRequestHost {
   }
 
   /** Too many requests wait already: this one is refused, with its delay as the time to retry. */
-  #turnAway(
-    request: HttpRequest,
-    decision: PolicyDecision,
-    facts: RequestFacts | undefined,
-  ): HandledRequest {
+  #turnAway(request: HttpRequest, decision: PolicyDecision, facts?: RequestFacts): HandledRequest {
     const { delayMs } = decision;
     decision.cancel();
     const charges = decision.charges.map(refuseIfDelayed);
@@ -345,26 +335,14 @@ export class RequestHandler implements HandledRequestHost {
   }
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
-}
-
 /** The caller, if no address is known. Callers without any identity share one limit. */
 function namedCaller({ user, apiKey, tenant }: Facts): string {
   return user ?? apiKey ?? tenant ?? "";
 }
 
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
 /** A request for the status has no body to read. */
 const NO_BODY: RequestNeeds = { body: false };
-
-/** Any other value could be the same id for all requests, of which only the first would count. */
-function toRequestId(answer: unknown): string | undefined {
-  if (answer === undefined || (typeof answer === "string" && answer !== "")) return answer;
-  drop(answer);
-  const seen = `requestId must return a string or undefined, not a promise; got ${show(answer)}`;
-  throw new SluiceError("SLUICE_OPTION_INVALID", seen);
-}
-
-function withAttributes(facts: Facts, attributes: Attributes | undefined): Facts {
-  return attributes === undefined ? facts : new AttributedFacts(facts, attributes);
-}

@@ -20,3 +20,8 @@ export class AttributedFacts extends ReadThroughFacts {
     return attributes === undefined ? this.#attributes : { ...attributes, ...this.#attributes };
   }
 }
+
+/** Facts with attributes added, if there are any. */
+export function withAttributes(facts: Facts, attributes: Attributes | undefined): Facts {
+  return attributes === undefined ? facts : new AttributedFacts(facts, attributes);
+}
