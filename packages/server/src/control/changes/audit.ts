@@ -129,6 +129,12 @@ export interface AuditPage {
   readonly kind?: string | undefined;
   readonly entityId?: string | undefined;
   readonly actor?: string | undefined;
+  /** What was done: `publish`. */
+  readonly action?: string | undefined;
+  /** From this time on, in Unix milliseconds. */
+  readonly fromMs?: number | undefined;
+  /** Up to, but not including, this time. */
+  readonly toMs?: number | undefined;
   /** At most so many; default 100. */
   readonly limit?: number | undefined;
 }
@@ -136,7 +142,8 @@ export interface AuditPage {
 /** A page of the log, the latest entry first. */
 export async function searchAudit(reader: Reader, page: AuditPage = {}): Promise<AuditEntry[]> {
   const { before = Number.MAX_SAFE_INTEGER, kind = "", entityId = "", actor = "" } = page;
-  const values = [before, kind, entityId, actor, page.limit ?? PAGE_DEFAULT];
+  const { action = "", fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, limit = PAGE_DEFAULT } = page;
+  const values = [before, kind, entityId, actor, limit, action, fromMs, toMs];
   return (await reader.query<AuditRow>(statements.searchAudit, values)).map(toEntry);
 }
 

@@ -6,6 +6,7 @@ import { toRuleSetId } from "../../../control/entities/rule-sets.js";
 import { json, withoutHash } from "../../admin-reply.js";
 import { controlAnswers } from "../../control-replies.js";
 import { paging, queryNumber, toPage } from "../../paging.js";
+import { queryTime, toMs } from "../../query-time.js";
 import { controlRoute, type Route } from "../../route.js";
 
 /** The routes of the audit log. */
@@ -27,11 +28,26 @@ export const auditRoutes: readonly Route[] = [
         "Only entries about the entity of this id; with the kind `rule-set`, its number.",
       ),
       actor: optional(anyString(300), "Only what this caller did."),
+      action: optional(anyString(100), "Only what was done in this way: `publish`, `revoke`."),
+      from: optional(
+        queryTime,
+        "From this time on; a day begins in UTC. Default: the first entry.",
+      ),
+      to: optional(queryTime, "Up to, but not including, this time. Default: now."),
     }),
     reply: controlAnswers.audit,
-    handle: async (plane, { query: { after, limit, kind, id, actor } }) => {
-      const entityId = toEntityId(kind, id);
-      const page = { before: after, kind, entityId, actor, limit: limit + 1 };
+    handle: async (plane, { query }) => {
+      const { after, limit, kind, id, actor, action, from, to } = query;
+      const page = {
+        before: after,
+        kind,
+        entityId: toEntityId(kind, id),
+        actor,
+        action,
+        fromMs: from && toMs(from, "UTC"),
+        toMs: to && toMs(to, "UTC"),
+        limit: limit + 1,
+      };
       const entries = (await plane.searchAudit(page)).map(toView);
       return json(toPage(entries, limit, ({ sequence }) => sequence));
     },

@@ -30,6 +30,9 @@ describe.each(all)("acts on counters, with the control plane in $name", (databas
       reason: "abuse",
       after: { ...target, forMs: 60_000 },
     });
+    const blocks = "GET /v1/audit?kind=counter&action=block";
+    expect((await admin.ask(`${blocks}&from=2023-11-14`)).body.items).toEqual([items[3]]);
+    expect((await admin.ask(`${blocks}&to=2023-11-14`)).body.items).toEqual([]);
     const { body } = await admin.ask("GET /v1/audit/verify");
     expect(body).toMatchObject({ valid: true, problem: null });
     await admin.database.query("UPDATE audit SET actor = 'another' WHERE sequence = 2");
