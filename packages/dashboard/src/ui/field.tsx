@@ -52,6 +52,31 @@ export function Field(props: FieldProps) {
   );
 }
 
+interface TextAreaProps extends LabelledProps {
+  readonly value: string;
+  readonly placeholder?: string;
+  readonly rows?: number;
+  onInput(value: string): void;
+}
+
+/** A field of several lines. */
+export function TextArea(props: TextAreaProps) {
+  const id = useId();
+  return (
+    <Labelled {...props} id={id}>
+      <textarea
+        id={id}
+        value={props.value}
+        placeholder={props.placeholder}
+        rows={props.rows ?? 4}
+        spellcheck={false}
+        aria-describedby={`${id}-note`}
+        onInput={({ currentTarget }) => props.onInput(currentTarget.value)}
+      />
+    </Labelled>
+  );
+}
+
 interface SelectProps extends LabelledProps {
   readonly value: string;
   readonly options: readonly { readonly value: string; readonly name: string }[];

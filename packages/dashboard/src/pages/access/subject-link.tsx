@@ -1,0 +1,13 @@
+// A caller as blocks and overrides name it, with a link to how it stands.
+
+import { KeyText } from "../../ui/key-text.js";
+import { toUrl } from "../../ui/url-query.js";
+
+/** `tenant:acme`, linked to the page Key; ranges of addresses are not linked. */
+export function SubjectLink({ subject }: { readonly subject: string }) {
+  const colon = subject.indexOf(":");
+  const value = subject.slice(colon + 1);
+  const text = <KeyText value={subject} />;
+  if (value.includes("/")) return text;
+  return <a href={toUrl("/dashboard/key", { [subject.slice(0, colon)]: value })}>{text}</a>;
+}

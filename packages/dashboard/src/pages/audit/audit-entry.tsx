@@ -1,0 +1,56 @@
+// One entry of the log: a sentence, and when it is opened, what changed.
+
+import type { ReplyOf } from "sluice-server/api";
+import { KeyText } from "../../ui/key-text.js";
+import { Badge } from "../../ui/page.js";
+import { Time } from "../../ui/time.js";
+import { EntityDiff } from "./entity-diff.js";
+
+type Entry = ReplyOf<"audit">["items"][number];
+
+const KINDS_OF_ACTIONS: Readonly<Record<string, "good" | "bad" | "info">> = {
+  create: "good",
+  remove: "bad",
+  revoke: "bad",
+  block: "bad",
+  publish: "info",
+  rollback: "info",
+};
+
+/** An entry that can be opened. */
+export function AuditEntry({ entry }: { readonly entry: Entry }) {
+  const { sequence, atMs, actor, origin, action, kind, entityId, reason } = entry;
+  return (
+    <li>
+      <details>
+        <summary>
+          <span class="audit-what">
+            <Badge kind={KINDS_OF_ACTIONS[action] ?? "plain"}>{action}</Badge> {kind}{" "}
+            <KeyText value={entityId} lengthMax={60} />
+          </span>
+          <span class="audit-who">
+            <KeyText value={actor} lengthMax={40} /> · <Time atMs={atMs} />
+          </span>
+          {reason !== "" && (
+            <span class="audit-why">
+              <bdi>{reason}</bdi>
+            </span>
+          )}
+        </summary>
+        <EntityDiff before={entry.before} after={entry.after} />
+        <dl class="pairs audit-facts">
+          <dt>Entry</dt>
+          <dd>{sequence}</dd>
+          <dt>From</dt>
+          <dd>
+            <KeyText value={origin} />
+          </dd>
+          <dt>Hash</dt>
+          <dd>
+            <code>{entry.hash}</code>
+          </dd>
+        </dl>
+      </details>
+    </li>
+  );
+}

@@ -1,0 +1,154 @@
+import { type Page, stopAll } from "sluice-test-servers";
+import { afterAll, describe, expect, it } from "vitest";
+import { openPage, startDashboard } from "./dashboard-fixture.js";
+
+afterAll(stopAll);
+
+const RULES = {
+  version: 1,
+  rules: [
+    {
+      id: "calls",
+      key: "tenant",
+      onMissing: "refuse",
+      limit: "3/minute",
+      tiers: { pro: "50/minute" },
+    },
+    { id: "by-key", key: "apiKey", onMissing: "skip", limit: "40/minute" },
+  ],
+};
+const CONFIG = { identity: { apiKeys: "control", apiKey: {} } };
+
+async function press(page: Page, name: string): Promise<void> {
+  await page.getByRole("dialog").getByRole("button", { name, exact: true }).click();
+}
+
+const field = (page: Page, name: string) =>
+  page.getByRole("dialog").getByLabel(name, { exact: true });
+
+/** Opens a plan, a tenant and a key of it, and returns the secret that the page shows. */
+async function makeKey(page: Page): Promise<string> {
+  await page.getByRole("link", { name: "Plans", exact: true }).click();
+  await page.getByRole("button", { name: "New plan" }).click();
+  await field(page, "Name").fill("pro");
+  await field(page, "Tier").fill("pro");
+  await press(page, "Save");
+  await page.getByRole("link", { name: "Tenants", exact: true }).click();
+  await page.getByRole("button", { name: "New tenant" }).click();
+  await field(page, "Id").fill("acme");
+  await field(page, "Plan").selectOption("pro");
+  await field(page, "Time zone").fill("Europe/Paris");
+  await press(page, "Save");
+  await page.getByRole("cell", { name: "Europe/Paris" }).waitFor();
+  await page.getByRole("link", { name: "API keys", exact: true }).click();
+  await page.getByRole("button", { name: "New API key" }).click();
+  await field(page, "Tenant").fill("acme");
+  await field(page, "Name").fill("web");
+  await press(page, "Make the key");
+  await page.getByText("it will not be shown again").waitFor();
+  return (await page.getByRole("dialog").locator("code").textContent()) ?? "";
+}
+
+describe("the page Access", () => {
+  it("makes a plan, a tenant and a key whose secret is shown once, works, and is refused when revoked", async () => {
+    const { url, gateway } = await startDashboard({ rules: RULES, config: CONFIG });
+    const { page, faults } = await openPage(`${url}access`);
+    const secret = await makeKey(page);
+    expect(secret).toMatch(/^slk_/);
+    await press(page, "I have copied it");
+    expect(await page.content()).not.toContain(secret);
+    const statusOf = async () =>
+      (await fetch(gateway, { headers: { "x-api-key": secret } })).status;
+    await expect.poll(statusOf).toBe(200);
+
+    // The key leads to how it stands, with the numbers of its plan, and can be blocked by its id.
+    await page.getByRole("row", { name: /web/ }).getByRole("link").first().click();
+    await page.getByText("API key web of tenant acme").waitFor();
+    await page.getByRole("region", { name: "calls" }).getByText("of 50").waitFor();
+    const byKey = page.getByRole("region", { name: "by-key" });
+    await byKey.getByRole("button", { name: "Block", exact: true }).click();
+    await field(page, "Reason").fill("it leaked");
+    await press(page, "Block");
+    await byKey.getByText("Blocked for").waitFor();
+    expect(await statusOf()).toBe(429);
+    await byKey.getByRole("button", { name: "Unblock" }).click();
+    await field(page, "Reason").fill("it did not");
+    await press(page, "Unblock");
+    await byKey.getByText("passes").waitFor();
+    expect(await statusOf()).toBe(200);
+
+    await page.goto(`${url}access/keys?tenant=acme`);
+    await page.getByRole("button", { name: "Revoke key web" }).click();
+    await field(page, "Reason").fill("no longer used");
+    await press(page, "Revoke");
+    await page.getByText("There are no such keys").waitFor();
+    await expect.poll(statusOf).toBe(401);
+    expect(faults).toEqual([]);
+  });
+
+  it("says so if a tenant was changed meanwhile, and shows what it says now", async () => {
+    const { url } = await startDashboard();
+    const put = (headers: object, body: object) =>
+      fetch(new URL("/v1/tenants/acme", url), {
+        method: "PUT",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify(body),
+      });
+    await put({}, { name: "Acme" });
+    const { page, faults } = await openPage(`${url}access/tenants`);
+    await page.getByRole("button", { name: "Edit tenant acme" }).click();
+    expect((await put({ "if-match": "*" }, { name: "Acme Ltd" })).status).toBe(200);
+    await field(page, "Name").fill("Mine");
+    await press(page, "Save");
+    await page.getByText("Another operator changed this").waitFor();
+    expect(await field(page, "Name").inputValue()).toBe("Acme Ltd");
+    await field(page, "Name").fill("Mine");
+    await press(page, "Save");
+    await page.getByRole("row", { name: /Mine/ }).waitFor();
+    await page.getByRole("button", { name: "Suspend tenant acme" }).click();
+    await field(page, "Reason").fill("unpaid");
+    await press(page, "Suspend");
+    await page.getByText("suspended", { exact: true }).waitFor();
+    expect(faults.filter((fault) => !fault.includes("409"))).toEqual([]);
+  });
+
+  it("shows viewers no acting buttons, and the service refuses them", async () => {
+    const { url, token } = await startDashboard({ needsLogin: true });
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    const made = await fetch(new URL("/v1/access-tokens", url), {
+      method: "POST",
+      headers,
+      body: JSON.stringify({ name: "eve", role: "viewer" }),
+    });
+    const { secret } = (await made.json()) as { secret: string };
+    const { page } = await openPage(`${url}access/tokens`);
+    await page.getByLabel("Access token").fill(secret);
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.getByRole("cell", { name: /^eve/ }).waitFor();
+    for (const path of [
+      "access/tokens",
+      "access/plans",
+      "access/keys",
+      "access/blocks",
+      "key?ip=127.0.0.1",
+    ]) {
+      await page.goto(url + path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.waitForFunction(() => document.querySelector("main [aria-busy=true]") === null);
+      const names = await page.getByRole("main").getByRole("button").allTextContents();
+      expect(
+        names.filter((name) => /new|revoke|block|reset|grant|override|edit/i.test(name)),
+      ).toEqual([]);
+    }
+    const refused = await page.evaluate(async () => {
+      const session = (await (await fetch("/v1/session")).json()) as { csrfToken: string };
+      const response = await fetch("/v1/block", {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-csrf-token": session.csrfToken },
+        body: JSON.stringify({ rule: "login", key: "ip:127.0.0.1", forMs: null }),
+      });
+      return response.status;
+    });
+    expect(refused).toBe(403);
+  });
+});
