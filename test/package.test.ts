@@ -8,9 +8,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, join, posix } from "node:path";
+import { dirname, join, posix } from "node:path";
 import { makeFolder, removeFolder } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { packedOnce } from "./packed.js";
 import { run } from "./run.js";
 
 const root = join(import.meta.dirname, "..");
@@ -30,8 +31,8 @@ const work = makeFolder("package");
 const consumer = join(work, "consumer");
 const installed = join(consumer, "node_modules/sluice");
 
-beforeAll(() => {
-  const tarball = buildAndPack(join(work, "source"));
+beforeAll(async () => {
+  const { sluice: tarball } = await packedOnce();
   mkdirSync(consumer);
   writeJson(join(consumer, "package.json"), { name: "consumer", private: true });
   // Unpacked by hand: npm would ask a registry for what the package depends on.
@@ -167,26 +168,15 @@ function linkFromHere(name: string, folder: string): void {
   symlinkSync(join(root, "node_modules", name), at);
 }
 
-/** Builds a copy of the sources, so that nothing left over from an older build gets packed. */
-function buildAndPack(source: string): string {
-  const leftOut = new Set([".build", ".git", "coverage", "dist", "node_modules"]);
-  for (const name of readdirSync(root).filter((name) => !leftOut.has(name)))
-    cpSync(join(root, name), join(source, name), {
-      recursive: true,
-      filter: (path) => !leftOut.has(basename(path)),
-    });
-  symlinkSync(join(root, "node_modules"), join(source, "node_modules"));
-  run("npm", ["run", "build"], source);
-  const packed = run(
-    "npm",
-    ["pack", "--json", "--pack-destination", work],
-    join(source, "packages/sluice"),
-  );
-  const [{ filename }] = JSON.parse(packed) as [{ filename: string }];
-  return join(work, filename);
-}
+const importedNames = new Map<string, string[]>();
 
 function namesByImport(specifier: string): string[] {
+  const known = importedNames.get(specifier) ?? importNames(specifier);
+  importedNames.set(specifier, known);
+  return known;
+}
+
+function importNames(specifier: string): string[] {
   const code = `console.log(JSON.stringify(Object.keys(await import("${specifier}"))))`;
   return parseNames(run(process.execPath, ["--input-type=module", "-e", code], consumer));
 }

@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
-  cpSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -9,9 +8,10 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { makeFolder, removeFolder } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { packedOnce } from "./packed.js";
 import { run } from "./run.js";
 
 const root = join(import.meta.dirname, "..");
@@ -23,13 +23,12 @@ const work = makeFolder("service-package");
 const consumer = join(work, "consumer");
 const installed = join(consumer, "node_modules/sluice-server");
 
-beforeAll(() => {
-  const source = join(work, "source");
-  buildCopy(source);
+beforeAll(async () => {
+  const archives = await packedOnce();
   mkdirSync(consumer);
   writeFileSync(join(consumer, "package.json"), '{ "name": "consumer", "private": true }');
-  const names = ["sluice", "http1", "server"].flatMap((folder) =>
-    install(join(source, "packages", folder)),
+  const names = Object.entries(archives).flatMap(([folder, archive]) =>
+    install(join(root, "packages", folder), archive),
   );
   for (const name of new Set(names)) linkFromHere(name);
   // What npm install does at its end: the command gets its link. Nothing is asked of a registry.
@@ -142,26 +141,12 @@ function sluice(args: readonly string[]): string {
   return run(join(consumer, "node_modules/.bin/sluice"), args, consumer);
 }
 
-/** Builds a copy of the sources, so that nothing left over from an older build gets packed. */
-function buildCopy(source: string): void {
-  const leftOut = new Set([".build", ".git", "coverage", "dist", "node_modules"]);
-  for (const name of readdirSync(root).filter((name) => !leftOut.has(name)))
-    cpSync(join(root, name), join(source, name), {
-      recursive: true,
-      filter: (path) => !leftOut.has(basename(path)),
-    });
-  symlinkSync(join(root, "node_modules"), join(source, "node_modules"));
-  run("npm", ["run", "build"], source);
-}
-
-/** Packs a package and unpacks it where npm would. Returns what it depends on, besides ours. */
-function install(folder: string): string[] {
-  const packed = run("npm", ["pack", "--json", "--pack-destination", work], folder);
-  const [{ filename }] = JSON.parse(packed) as [{ filename: string }];
+/** Unpacks a package where npm would. Returns what it depends on, besides ours. */
+function install(folder: string, archive: string): string[] {
   const { name, dependencies = {} } = manifestOf(folder);
   const at = join(consumer, "node_modules", name);
   mkdirSync(at, { recursive: true });
-  run("tar", ["-xzf", join(work, filename), "--strip-components=1", "-C", at], work);
+  run("tar", ["-xzf", archive, "--strip-components=1", "-C", at], work);
   return Object.keys(dependencies).filter((other) => !other.startsWith("sluice"));
 }
 
