@@ -2,8 +2,9 @@
 // user that its package makes.
 
 import { execFileSync } from "node:child_process";
-import { chownSync } from "node:fs";
+import { chownSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { atExit } from "./at-exit.js";
 import { StopWaiting, waitFor } from "./clock.js";
 import { makeFolder, removeFolder } from "./folder.js";
 import { findFreePort, loopback } from "./free-port.js";
@@ -18,8 +19,10 @@ export interface PostgresServer {
   readonly port: number;
   /** The process id; changes when the server restarts. */
   readonly pid: number;
-  /** Makes an empty database and returns its URL. */
-  createDatabase(): string;
+  /** Makes a database and returns its URL: a copy of another one that has no connections, or an empty one. */
+  createDatabase(copied?: string): string;
+  /** Removes databases by their URLs, and ends the connections to them. */
+  dropDatabases(urls: readonly string[]): void;
   /**
    * Stops the server and starts it on the same port. `fast` ends sessions and writes everything; `immediate` is a
    * crash: the server recovers from its log when it starts.
@@ -83,6 +86,8 @@ export async function startPostgres(
   const at = ["-h", loopback, "-p", String(port), "-U", user];
   const ready = () => waitUntilReady(find("pg_isready"), [...at, "-q"], child);
   await ready();
+  const copying = copyingOf(data);
+  const cancel = atExit(() => endNow(child.pid));
   let databases = 0;
   const halt = async (mode: StopMode) => {
     child.signal("SIGCONT");
@@ -97,10 +102,23 @@ export async function startPostgres(
     get pid() {
       return child.pid;
     },
-    createDatabase() {
+    createDatabase(copied) {
       const name = `test${++databases}`;
-      execFileSync(find("createdb"), [...at, name]);
+      const template = copied === undefined ? [] : ["-T", nameIn(copied)];
+      execFileSync(find("createdb"), [...at, ...copying, ...template, name]);
       return `postgres://${user}@${loopback}:${port}/${name}`;
+    },
+    dropDatabases(urls) {
+      const drops = urls.flatMap((url) => ["-c", `DROP DATABASE ${nameIn(url)} WITH (FORCE)`]);
+      execFileSync(find("psql"), [
+        ...at,
+        "-qX",
+        "-v",
+        "ON_ERROR_STOP=1",
+        "-d",
+        "postgres",
+        ...drops,
+      ]);
     },
     async restart(mode) {
       await halt(mode);
@@ -117,6 +135,7 @@ export async function startPostgres(
     async stop() {
       signalAll(child.pid, "SIGCONT");
       await child.end("SIGQUIT");
+      cancel();
       removeFolder(folder);
     },
   };
@@ -124,6 +143,33 @@ export async function startPostgres(
 
 function toArguments(values: Readonly<Record<string, string>>): string[] {
   return Object.entries(values).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+}
+
+/** From version 15 on the default writes each page of a new database into the log, which takes twice as long. */
+function copyingOf(data: string): string[] {
+  const version = Number(readFileSync(join(data, "PG_VERSION"), "utf8"));
+  return version >= 15 ? ["--strategy=file_copy"] : [];
+}
+
+/** A server that is killed leaves a piece of shared memory behind, so it gets a moment to end by itself. */
+function endNow(pid: number): void {
+  if (pid === 0) return;
+  try {
+    process.kill(pid, "SIGQUIT");
+    // Until nothing is left of it but its exit code, which there is no time to take.
+    for (
+      let looks = 0;
+      looks < 50 && !/\) Z/.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+      looks++
+    )
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+  } catch {
+    // It has ended, or the system has no /proc.
+  }
+}
+
+function nameIn(url: string): string {
+  return new URL(url).pathname.slice(1);
 }
 
 function idOf(flag: "-u" | "-g"): number {

@@ -6,7 +6,7 @@ import type { Database } from "../../src/database/database.js";
 import { migrate } from "../../src/database/migrate.js";
 import { openDatabase } from "../../src/database/open-database.js";
 
-/** A kind of database for tests. Call `stop` when the tests of a file are over. */
+/** A kind of database for tests. Call `stop` when the tests of a file are over: its databases go. */
 export interface TestDatabases {
   readonly name: string;
   /** The URL of a new, empty database. */
@@ -26,30 +26,55 @@ export function testDatabases(): readonly TestDatabases[] {
 function sqlite(): TestDatabases {
   const folder = makeFolder("sqlite");
   let files = 0;
-  return withOpen(
-    "SQLite",
-    async () => `file:${join(folder, `${++files}.db`)}`,
-    async () => {},
-  );
+  return withOpen("SQLite", {
+    create: async () => `file:${join(folder, `${++files}.db`)}`,
+    async end() {},
+  });
 }
+
+// All test files that run in a process share a server, which ends with the process, and a database with the schema:
+// copies of it are quicker to make than others are to migrate.
+let server: Promise<PostgresServer> | undefined;
+let template: Promise<string> | undefined;
 
 function postgres(): TestDatabases {
-  let server: Promise<PostgresServer> | undefined;
-  return withOpen(
-    "PostgreSQL",
-    async () => {
+  const urls: string[] = [];
+  const createFrom = async (copied?: string) => {
+    server ??= startPostgres();
+    const url = (await server).createDatabase(copied);
+    urls.push(url);
+    return url;
+  };
+  return withOpen("PostgreSQL", {
+    create: () => createFrom(),
+    async createReady() {
       server ??= startPostgres();
-      return (await server).createDatabase();
+      template ??= server.then((it) => migrateAt(it.createDatabase()));
+      return createFrom(await template);
     },
-    async () => (await server)?.stop(),
-  );
+    async end() {
+      if (urls.length > 0) (await server)?.dropDatabases(urls.splice(0));
+    },
+  });
 }
 
-function withOpen(
-  name: string,
-  create: () => Promise<string>,
-  end: () => Promise<void>,
-): TestDatabases {
+/** Gives a database the schema, and returns its URL. */
+async function migrateAt(url: string): Promise<string> {
+  const database = openDatabase(url, "/");
+  await migrate(database);
+  await database.close();
+  return url;
+}
+
+/** How databases of a kind are made, and what ends them once they are closed. */
+interface Making {
+  create(): Promise<string>;
+  /** Makes one with the schema. Default: an empty one is migrated. */
+  createReady?(): Promise<string>;
+  end(): Promise<void>;
+}
+
+function withOpen(name: string, { create, createReady, end }: Making): TestDatabases {
   const opened: Database[] = [];
   const open = (url: string) => {
     const database = openDatabase(url, "/");
@@ -61,6 +86,7 @@ function withOpen(
     create,
     open,
     async ready() {
+      if (createReady !== undefined) return open(await createReady());
       const database = open(await create());
       await migrate(database);
       return database;
