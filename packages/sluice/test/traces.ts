@@ -10,7 +10,15 @@ import { TIME_MS_MAX } from "../src/base/clock.js";
 import type { Limit } from "../src/limits/limits.js";
 
 /** How many traces each property runs. */
-export const RUNS = 10_000;
+export const RUNS = timesFactor(2_500);
+
+/**
+ * As many random traces as a test run has time for, times SLUICE_TRACES_FACTOR. `npm test` runs without it; `npm run
+ * soak` runs more.
+ */
+export function timesFactor(traces: number): number {
+  return traces * Number(process.env.SLUICE_TRACES_FACTOR ?? 1);
+}
 
 /** One symbolic operation; `costOf` and `waitMsOf` say what the numbers stand for. */
 export interface Op {

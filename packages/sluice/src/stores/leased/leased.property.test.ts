@@ -4,6 +4,7 @@
 // failure names its trace, which runs again alone.
 
 import { describe, expect, it } from "vitest";
+import { timesFactor } from "../../../test/traces.js";
 import { type Call, settled, Wire } from "../../../test/wire.js";
 import type { Verdict } from "../../base/decision.js";
 import {
@@ -21,7 +22,7 @@ import { type MemoryStore, memoryStore } from "../memory/memory-store.js";
 import type { ChargeReceipt, Counter, Outcome } from "../store.js";
 import { type LeasedStore, leased } from "./leased.js";
 
-const TRACES = 1_000;
+const TRACES = timesFactor(300);
 const STEPS = 120;
 const START_MS = Date.UTC(2024, 1, 29, 23, 59, 58);
 

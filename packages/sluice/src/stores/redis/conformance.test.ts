@@ -2,6 +2,7 @@ import { Redis } from "ioredis";
 import type { RedisProcess } from "sluice-test-servers";
 import { findValkeyServer, startRedis } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, it } from "vitest";
+import { timesFactor } from "../../../test/traces.js";
 import { storeConformance } from "../../testing/testing.js";
 import { redisStore } from "./redis-store.js";
 
@@ -32,7 +33,8 @@ describe.each(Object.entries(servers))("a store in %s keeps the contract", (_, b
     // Each case has its own names, and so an empty store.
     createStore: (clock) => redisStore(client, { clock, prefix: `case-${count++}` }),
     skip,
-    traces: 200,
+    traces: timesFactor(100),
   });
-  for (const { name, skipped, run } of cases) if (skipped === undefined) it(name, run);
+  // Beside each other, because most of a case is waiting for replies.
+  for (const { name, skipped, run } of cases) if (skipped === undefined) it.concurrent(name, run);
 });
