@@ -83,7 +83,8 @@ describe("while Redis is unavailable", () => {
     }
   });
 
-  it.each(sources.map(({ name }, index) => ({ name, index })))(
+  // Beside each other: most of it is waiting for what fails later.
+  it.concurrent.each(sources.map(({ name }, index) => ({ name, index })))(
     "$name starts, answers and stays alive",
     async ({ index }) => {
       const { code, out, err } = await runDriver(`./example-${index}.mjs`);

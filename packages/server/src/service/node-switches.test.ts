@@ -140,13 +140,15 @@ describe.each(["halted", "frozen"])("with a PostgreSQL that is %s", (how) => {
     else postgres.pause();
     const startMs = readMs();
     const refused = await send(service, `PUT /v1/switches/${RULE}`, { state: "deny", reason });
-    expect(readMs() - startMs).toBeLessThan(4_000);
+    // A connection is waited for for three seconds, a statement for fifteen.
+    expect(readMs() - startMs).toBeLessThan(10_000);
     expect(refused).toMatchObject({ status: 503, body: { code: "SLUICE_DATABASE_UNAVAILABLE" } });
     expect(refused.body.detail).toContain("PUT /v1/node/switches/{rule}");
     const beforeMs = readMs();
     const here = await send(service, "PUT /v1/node/switches/*", { state: "deny", reason });
     expect(here.status).toBe(200);
-    expect(readMs() - beforeMs).toBeLessThan(1_000);
+    // Without waiting for a connection.
+    expect(readMs() - beforeMs).toBeLessThan(3_000);
     expect(await standOf(service)).toBe("denied");
     if (how === "halted") await postgres.start();
     else postgres.resume();

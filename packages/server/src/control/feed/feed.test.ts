@@ -86,13 +86,14 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
     expect(tierOf(node, "a")).toBe("one");
     await savePlan(control, "a", "two");
     await savePlan(control, "b", "one");
-    await vi.waitFor(() => expect(tierOf(node, "b")).toBe("one"), 2_000);
+    await vi.waitFor(() => expect(tierOf(node, "b")).toBe("one"), 20_000);
     expect(tierOf(node, "a")).toBe("two");
     expect(node.state.position).toEqual(control.state.position);
     await vi.waitFor(() => {
       expect(control.feedServer?.streams.list()).toMatchObject([{ node: "edge-1", sequence: 3 }]);
-    }, 8_000);
-    expect(node.ageMs).toBeLessThan(5_000);
+    }, 20_000);
+    // A heartbeat says that nothing is missing, so the age begins again with each.
+    await vi.waitFor(() => expect(node.ageMs).toBeLessThan(5_000), 20_000);
   });
 
   it("goes on with what it has while the control node is unavailable, and has what it missed when that is back", async () => {
@@ -206,7 +207,7 @@ describe("a follower", () => {
     expect(waitingBytes).toBeLessThan(1 << 20);
     await vi.waitFor(() => expect(streams.cutOff).toBe(1), 10_000);
     expect(streams.list().map((each) => each.node)).toEqual(["edge-1"]);
-    await vi.waitFor(() => expect(node.state.sequence).toBe(control.state.sequence), 2_000);
+    await vi.waitFor(() => expect(node.state.sequence).toBe(control.state.sequence), 20_000);
     stuck.destroy();
   }, 30_000);
 
@@ -267,7 +268,7 @@ describe("a follower", () => {
     await again.start();
     await vi.waitFor(() => {
       expect(problems.join()).toMatch(/its snapshot has over 2000 characters, the bound/);
-    }, 5_000);
+    }, 20_000);
     expect(again.state.find("plan", "a")).toMatchObject({ tier: "one" });
     expect(again.hasState).toBe(true);
   });

@@ -136,5 +136,5 @@ describe.each(all)("LedgerReader on $name", (databases) => {
     expect(entries.map(({ sequence }) => sequence)).toEqual(sequences);
     const lines = (await collect("csv")).trimEnd().split("\r\n");
     expect(lines.slice(1).map((line) => Number(line.split(",")[7]))).toEqual(sequences);
-  }, 60_000);
+  });
 });
