@@ -23,7 +23,9 @@ export function toChange(request: AdminRequest): ChangeRequest {
   const reason = said ?? String(message.headers[REASON_HEADER] ?? "");
   if (reason.length > REASON_LENGTH_MAX)
     throw invalid(`a reason has at most ${REASON_LENGTH_MAX} characters`);
-  return { id: toId(request), actor: caller.name, origin: caller.origin, reason };
+  const keyed = toKeyedRequest(request);
+  const id = keyed?.request ?? randomSecret();
+  return { id, keyOwner: keyed?.owner, actor: caller.name, origin: caller.origin, reason };
 }
 
 /**
@@ -38,15 +40,11 @@ export function toKeyedRequest(request: AdminRequest): KeyedRequest | undefined 
   if (typeof key !== "string" || key === "" || key.length > KEY_LENGTH_MAX)
     throw invalid(`an Idempotency-Key has 1 to ${KEY_LENGTH_MAX} characters`);
   const who = caller.tokenId ?? caller.name;
+  // The same key means the same request only from the same caller, and with the same content.
   return {
     owner: toHash([who, key]),
     request: toHash([who, key, message.method, message.url, input]),
   };
-}
-
-/** The same key means the same change only from the same caller, and with the same content. */
-function toId(request: AdminRequest): string {
-  return toKeyedRequest(request)?.request ?? randomSecret();
 }
 
 function toHash(content: readonly unknown[]): string {

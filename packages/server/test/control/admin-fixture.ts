@@ -70,7 +70,7 @@ export async function startControlAdmin(
   const follower = new Follower({ feed: new DatabaseFeed(database) });
   const now = () => clock.now();
   const plane = new ControlPlane({ database, enforce: () => follower.catchUp(), now });
-  const tokens = await makeTokens(plane);
+  const tokens = await makeTokens(plane, database);
   const draft = await plane.ruleSets.createDraft(by(), RULES_TEXT);
   await plane.ruleSets.publish(by(), { number: draft.number, note: "first", expected: 0 });
   await follower.start();
@@ -118,10 +118,15 @@ export function by() {
   return { id: `set-up-${++changes}`, actor: "set-up", origin: "local", reason: "a test" };
 }
 
-async function makeTokens(plane: ControlPlane): Promise<Record<TestCaller, string>> {
+async function makeTokens(
+  plane: ControlPlane,
+  database: Database,
+): Promise<Record<TestCaller, string>> {
   const { accessTokens } = plane;
-  const make = (role: "viewer" | "operator" | "admin" | "node", expiresAtMs?: number) =>
-    accessTokens.create(by(), { name: `the ${role}`, role, expiresAtMs });
+  const make = (role: "viewer" | "operator" | "admin" | "node") =>
+    accessTokens.create(by(), { name: `the ${role}`, role });
+  const past = new ControlPlane({ database, now: () => START_MS - 1 }).accessTokens;
+  const expired = { name: "the admin", role: "admin", expiresAtMs: START_MS };
   const revoked = await make("admin");
   const tokens = {
     none: "",
@@ -129,7 +134,7 @@ async function makeTokens(plane: ControlPlane): Promise<Record<TestCaller, strin
     operator: (await make("operator")).secret,
     admin: (await make("admin")).secret,
     node: (await make("node")).secret,
-    expired: (await make("admin", START_MS)).secret,
+    expired: (await past.create(by(), expired)).secret,
     revoked: revoked.secret,
   };
   await accessTokens.revoke(by(), revoked.id);

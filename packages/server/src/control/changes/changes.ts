@@ -16,11 +16,14 @@ import {
   toEntry,
   toValues,
 } from "./audit.js";
+import { ACT_KEPT_MS } from "./keyed-acts.js";
 
 /** Who asks for a change, and why. */
 export interface ChangeRequest {
   /** Unique; a change that is sent again with the same id is not applied again. */
   readonly id: string;
+  /** A hash of the caller's Idempotency-Key: with another change it is refused for a day. Default: it brought none. */
+  readonly keyOwner?: string | undefined;
   readonly actor: string;
   /** From where: an address, or `local`. */
   readonly origin: string;
@@ -108,10 +111,12 @@ export class Changes {
    * Applies a change, and returns its audit entries.
    *
    * @param plan - Says what is edited. It sees everything as the change before left it, and may run more than once.
-   * @throws {@link ConflictError}, what `plan` throws, or `SLUICE_DATABASE_UNAVAILABLE` if the database stays unavailable.
+   * @throws {@link ConflictError}, `SLUICE_KEY_REUSED` if the Idempotency-Key came with another change, what `plan`
+   *   throws, or `SLUICE_DATABASE_UNAVAILABLE` if the database stays unavailable.
    */
   async apply(request: ChangeRequest, plan: PlanEdits): Promise<readonly AuditEntry[]> {
     const entries = await this.#once(request, async (tx, log) => {
+      await this.#claimKey(tx, request);
       const entities = new Entities(tx);
       for (const edit of await plan(entities)) {
         const before = await entities.find(edit.kind, edit.id);
@@ -134,6 +139,18 @@ export class Changes {
     return this.#once(request, (_, log) =>
       log.append({ ...act, before: undefined, after: act.details }),
     );
+  }
+
+  /** A change that is not applied has not claimed its key either. */
+  async #claimKey(tx: Transaction, { id, keyOwner }: ChangeRequest): Promise<void> {
+    if (keyOwner === undefined) return;
+    const nowMs = this.#now();
+    await tx.query(statements.forgetActs, [nowMs - ACT_KEPT_MS]);
+    const claimed = await tx.query(statements.claimAct, [keyOwner, id, nowMs]);
+    if (claimed.length > 0) return;
+    const [row] = await tx.query<Row & { request: string }>(statements.readAct, [keyOwner]);
+    if (row === undefined || row.request === id) return;
+    throw new ServerError("SLUICE_KEY_REUSED", "send another key with it");
   }
 
   /** An attempt that the database does not answer is given up on too; it may still be applied. */

@@ -7,6 +7,7 @@ import type { Reader } from "../../database/database.js";
 import { type ChangeRequest, type Changes, mustBeNew } from "../changes/changes.js";
 import { Entities, type Entity, type EntityBody } from "../entities/entities.js";
 import { displayName, timeMs } from "../entities/entity-shapes.js";
+import { mustBeAhead } from "../entities/future-time.js";
 import { type FillRandom, isSameHash, makeSecret, readSecret } from "./secret-format.js";
 
 /** Roles of people, each of which may do what those before it may, and the role of a follower node. */
@@ -102,15 +103,20 @@ export class AccessTokens {
     this.#now = now;
   }
 
-  /** Makes a token. @throws ServerError `SLUICE_CONFLICT` if this change was made before. */
+  /**
+   * Makes a token.
+   *
+   * @throws ServerError `SLUICE_REQUEST_INVALID` if it would have expired, `SLUICE_CONFLICT` if this change was made before.
+   */
   async create(request: ChangeRequest, given: unknown): Promise<NewAccessToken> {
     const { name, role, expiresAtMs } = readInput(accessTokenShape, given);
     const { id, secret, hash } = makeSecret("accessToken", this.#fillRandom);
     const createdAtMs = this.#now();
     const body = { name, role, createdAtMs, expiresAtMs, hash };
-    const entries = await this.#changes.apply(request, () => [
-      { action: "create", kind: KIND, id, body, revision: 0 },
-    ]);
+    const entries = await this.#changes.apply(request, () => {
+      mustBeAhead("expiresAtMs", expiresAtMs, this.#now());
+      return [{ action: "create", kind: KIND, id, body, revision: 0 }];
+    });
     mustBeNew(entries, id);
     return { id, name, role, createdAtMs, expiresAtMs, secret };
   }

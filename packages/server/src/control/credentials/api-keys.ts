@@ -18,6 +18,7 @@ import type { Reader } from "../../database/database.js";
 import { type ChangeRequest, type Changes, mustBeNew } from "../changes/changes.js";
 import { Entities, type Entity } from "../entities/entities.js";
 import { displayName, entityName, timeMs } from "../entities/entity-shapes.js";
+import { mustBeAhead } from "../entities/future-time.js";
 import { missingEntity } from "../entities/missing-entity.js";
 import { type LastUses, startOfHourMs } from "../keys/key-uses.js";
 import { readLastUses } from "../keys/stored-uses.js";
@@ -108,7 +109,8 @@ export class ApiKeys {
   /**
    * Makes a key.
    *
-   * @throws ServerError `SLUICE_NOT_FOUND` if there is no such tenant, `SLUICE_CONFLICT` if this change was made before.
+   * @throws ServerError `SLUICE_NOT_FOUND` if there is no such tenant, `SLUICE_REQUEST_INVALID` if it would have expired,
+   *   `SLUICE_CONFLICT` if this change was made before.
    */
   async create(request: ChangeRequest, given: unknown): Promise<NewApiKey> {
     const input = readInput(apiKeyShape, given);
@@ -117,6 +119,7 @@ export class ApiKeys {
       if ((await entities.find("tenant", input.tenant)) === undefined) {
         throw await missingEntity(entities, { kind: "tenant", noun: "tenant", id: input.tenant });
       }
+      mustBeAhead("expiresAtMs", input.expiresAtMs, this.#now());
       return [toCreate(made)];
     });
     mustBeNew(entries, made.key.id);

@@ -15,6 +15,7 @@ import {
   type EntityPage,
 } from "./entities.js";
 import { entityName } from "./entity-shapes.js";
+import { mustBeAhead } from "./future-time.js";
 import { missingEntity } from "./missing-entity.js";
 
 /** An entity of a collection. */
@@ -47,6 +48,8 @@ export interface CollectionParts {
   readonly reader: Reader;
   readonly changes: Changes;
   readonly fillRandom: FillRandom;
+  /** Unix milliseconds. */
+  readonly now: () => number;
 }
 
 /** What is written. */
@@ -67,12 +70,14 @@ export class Collection<T extends EntityBody> {
   readonly #entities: Entities;
   readonly #changes: Changes;
   readonly #fillRandom: FillRandom;
+  readonly #now: () => number;
 
-  constructor(kind: CollectionKind<T>, { reader, changes, fillRandom }: CollectionParts) {
+  constructor(kind: CollectionKind<T>, { reader, changes, fillRandom, now }: CollectionParts) {
     this.#kind = kind;
     this.#entities = new Entities(reader);
     this.#changes = changes;
     this.#fillRandom = fillRandom;
+    this.#now = now;
   }
 
   /** What bodies say, for API descriptions. */
@@ -115,7 +120,11 @@ export class Collection<T extends EntityBody> {
     const id = readInput(this.#kind.id ?? entityName, edit.id, `the id of a ${noun}`);
     const body = withoutUndefined(readInput(shape, edit.input));
     const [written] = await this.#changes.apply(request, async (entities) => {
-      const isThere = (await entities.find(kind, id)) !== undefined;
+      const before = await entities.find(kind, id);
+      const isThere = before !== undefined;
+      // What has ended by now may still be edited.
+      if (body.endsAtMs !== before?.body.endsAtMs)
+        mustBeAhead("endsAtMs", body.endsAtMs as number | undefined, this.#now());
       if (edit.mustExist === true && !isThere) throw await this.#missing(entities, id);
       await check?.({ id, body }, entities);
       const action = isThere ? "edit" : "create";

@@ -67,6 +67,38 @@ describe.each(all)("the API of the control plane in $name", (databases) => {
       expect(removed.status).toBe(409);
     });
 
+    it.each([
+      ["POST /v1/api-keys", { tenant: "acme", name: "x", expiresAtMs: START_MS }, "expiresAtMs"],
+      ["POST /v1/access-tokens", { name: "x", role: "viewer", expiresAtMs: 1 }, "expiresAtMs"],
+      ["POST /v1/blocks", { subjects: ["user:42"], reason: "x", endsAtMs: START_MS }, "endsAtMs"],
+      [
+        "POST /v1/overrides",
+        { subject: "tenant:acme", rule: "login", limit: "5/minute", reason: "x", endsAtMs: 5 },
+        "endsAtMs",
+      ],
+    ])("that would have ended is refused: %s %j", async (route, body, field) => {
+      await admin.ask("PUT /v1/tenants/acme", { body: {} });
+      const answer = await admin.ask(route, { body });
+      expect(answer).toMatchObject({ status: 400, body: { code: "SLUICE_REQUEST_INVALID" } });
+      expect(answer.body.detail).toContain(`${field} must be in the future, got `);
+    });
+
+    it("of something that has ended by now keeps its end", async () => {
+      const body = { subjects: ["user:42"], reason: "x", endsAtMs: START_MS + 1_000 };
+      const { body: block } = await admin.ask("POST /v1/blocks", { body });
+      admin.clock.advance(1_000);
+      const headers = { "if-match": "*" };
+      const edit = { body: { ...body, reason: "y" }, headers };
+      expect((await admin.ask(`PUT /v1/blocks/${block.id}`, edit)).status).toBe(200);
+    });
+
+    it("that failed leaves its Idempotency-Key to another one", async () => {
+      const headers = { "idempotency-key": "retry-4" };
+      const wrong = { body: { plan: "none" }, headers };
+      expect((await admin.ask("PUT /v1/tenants/t", wrong)).status).toBe(400);
+      expect((await admin.ask("PUT /v1/tenants/t", { body: {}, headers })).status).toBe(200);
+    });
+
     it("that is sent again with its Idempotency-Key is made once", async () => {
       const headers = { "idempotency-key": "retry-1" };
       const block = { body: { subjects: ["ip:203.0.113.0/24"], reason: "abuse" }, headers };
@@ -77,14 +109,25 @@ describe.each(all)("the API of the control plane in $name", (databases) => {
       expect(first).toMatchObject({ status: 201 });
       expect(second.body).toEqual(first.body);
       expect((await admin.ask("GET /v1/blocks")).body.items).toHaveLength(1);
-      const plan = { body: { tier: "gold" }, headers };
+      // With another body or path it is not the same request.
+      const other = await admin.ask("POST /v1/blocks", {
+        body: { subjects: ["user:42"], reason: "abuse" },
+        headers,
+      });
+      expect(other).toMatchObject({ status: 422, body: { code: "SLUICE_KEY_REUSED" } });
+      expect(await admin.ask("PUT /v1/plans/p", { body: {}, headers })).toMatchObject({
+        status: 422,
+      });
+      expect((await admin.ask("GET /v1/blocks")).body.items).toHaveLength(1);
+      const plan = { body: { tier: "gold" }, headers: { "idempotency-key": "retry-2" } };
       const puts = [
         await admin.ask("PUT /v1/plans/p", plan),
         await admin.ask("PUT /v1/plans/p", plan),
       ];
       expect(puts.map(({ status }) => status)).toEqual([200, 200]);
       expect(puts[1].body).toEqual(puts[0].body);
-      const token = { body: { name: "ci", role: "viewer" }, headers };
+      const tokenHeaders = { "idempotency-key": "retry-3" };
+      const token = { body: { name: "ci", role: "viewer" }, headers: tokenHeaders };
       expect((await admin.ask("POST /v1/access-tokens", token)).status).toBe(201);
       const again = await admin.ask("POST /v1/access-tokens", token);
       expect([again.status, again.body.detail]).toEqual([

@@ -198,7 +198,9 @@ async function makeDraft(
   basedOn: number,
   reason: string | undefined,
 ): Promise<RuleSet> {
-  const key = createHash("sha256").update(`${basedOn} ${text}`).digest("base64url");
+  const key = createHash("sha256")
+    .update(JSON.stringify([basedOn, reason, text]))
+    .digest("base64url");
   const request = { method: "POST", path: "/v1/rule-sets", body: given({ text, reason }) } as const;
   const draft = await client.send("ruleSet", { ...request, headers: { "idempotency-key": key } });
   const isAsItWas = draft.status === "draft" && draft.text === text;
