@@ -95,7 +95,10 @@ function toOptions(
     legend: { show: false },
     cursor: { points: { show: false }, drag: { x: false, y: false } },
     scales: { x: { time: isTime }, y: { range: (_, _min, max) => [0, Math.max(1, max * 1.1)] } },
-    axes: [axis, { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => format(tick)) }],
+    axes: [
+      isTime ? { ...axis, ...timeAxis() } : axis,
+      { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => format(tick)) },
+    ],
     series: [
       {},
       ...series.map(({ name, colour, isFilled = false, isStepped = false }) => ({
@@ -111,6 +114,22 @@ function toOptions(
     ],
   };
 }
+
+/** Whole seconds at least, as 12:42:05; from a day on, as 16 Nov. */
+function timeAxis(): Pick<uPlot.Axis, "incrs" | "values"> {
+  return {
+    incrs: TICKS_S,
+    values: (_, ticks, _axis, _space, stepS) =>
+      ticks.map((tick) => (stepS < DAY_S ? clock : day).format(tick * 1_000)),
+  };
+}
+
+const DAY_S = 86_400;
+const TICKS_S = [1, 5, 10, 15, 30, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 43_200].concat(
+  [1, 2, 7, 14, 28].map((days) => days * DAY_S),
+);
+const clock = new Intl.DateTimeFormat("en", { timeStyle: "medium", hourCycle: "h23" });
+const day = new Intl.DateTimeFormat("en", { day: "numeric", month: "short" });
 
 function colourOf(property: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(property).trim();

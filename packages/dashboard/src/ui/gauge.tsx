@@ -15,13 +15,16 @@ export function Gauge({ used, limit, label }: GaugeProps) {
   const kind = share >= 1 ? "bad" : share >= 0.8 ? "warn" : "good";
   return (
     <div class="gauge">
-      <meter
-        class={kind}
-        min={0}
-        max={1}
-        value={Math.min(1, Math.max(0, share))}
+      <div
+        class={`gauge-bar ${kind}`}
+        role="meter"
         aria-label={label}
-      />
+        aria-valuemin={0}
+        aria-valuemax={limit}
+        aria-valuenow={used}
+      >
+        <i style={{ width: `${Math.min(1, Math.max(0, share)) * 100}%` }} />
+      </div>
       <span>
         {formatCount(used)} of {formatCount(limit)} <small>{formatShare(share)}</small>
       </span>
