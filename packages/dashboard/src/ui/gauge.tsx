@@ -15,6 +15,7 @@ export function Gauge({ used, limit, label }: GaugeProps) {
   const kind = share >= 1 ? "bad" : share >= 0.8 ? "warn" : "good";
   return (
     <div class="gauge">
+      {/* biome-ignore lint/a11y/useSemanticElements: each browser draws a meter in its own way. */}
       <div
         class={`gauge-bar ${kind}`}
         role="meter"
