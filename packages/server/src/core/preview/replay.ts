@@ -1,0 +1,91 @@
+// Decides sampled requests again under other rules, with the library's own policy: in a store of its own, at the times
+// at which they came.
+
+import { type Clock, type MaybePromise, memoryStore } from "sluice";
+import {
+  type CallerBlocks,
+  createPolicy,
+  type Facts,
+  type FindTenant,
+  type Policy,
+  type PolicyDecision,
+  type RuleSet,
+  type SwitchStates,
+} from "sluice/rules";
+
+/** A request that was decided: when it came, what was known of it, and how it ended. */
+export interface ReplaySample {
+  /** By the wall clock. */
+  readonly atMs: number;
+  /** Null for decisions that rules did not make. */
+  readonly facts: Facts | null;
+  readonly outcome: "allowed" | "delayed" | "blocked";
+}
+
+/** What holds beside the rules, for the draft and for the rules in force alike. */
+export interface Surroundings {
+  /** Default: all rules are on. */
+  readonly switches?: SwitchStates | undefined;
+  /** Default: no caller is blocked. */
+  readonly blocks?: CallerBlocks | undefined;
+  /** Default: nothing is known of tenants. */
+  readonly findTenant?: FindTenant | undefined;
+}
+
+/** How a request was decided again. */
+export interface Replayed {
+  readonly allowed: boolean;
+  /** The rule that refused; undefined if none did. */
+  readonly rule: string | undefined;
+  /** Under that rule, as it is counted; undefined if it was not refused by a limit. */
+  readonly key: string | undefined;
+}
+
+/** Room for the keys of all samples under several limits each. */
+const BOUNDS = { keysMax: 131_072, receiptsMax: 1_024, requestsMax: 1, blocksMax: 1 };
+const ALLOWED: Replayed = { allowed: true, rule: undefined, key: undefined };
+
+/** Rules over which requests pass once more. */
+export class Replay {
+  readonly #policy: Policy;
+  #nowMs = 0;
+
+  /** @throws What keeps a policy from using the rules. */
+  constructor(rules: RuleSet, { switches, blocks, findTenant }: Surroundings) {
+    const now = () => this.#nowMs;
+    // Nothing is waited for: what timers would do, such as sweeping, changes no decision.
+    const clock: Clock = { now, wall: now, after: () => () => {} };
+    const store = memoryStore(BOUNDS);
+    this.#policy = createPolicy({ rules, store, durableStore: store, clock });
+    if (switches !== undefined) this.#policy.setSwitches(switches);
+    if (blocks !== undefined) this.#policy.blockCallers(blocks);
+    if (findTenant !== undefined) this.#policy.describeTenants(findTenant);
+  }
+
+  /** Decides the next request; they have to come in the order of their times. */
+  decide({ atMs, facts }: ReplaySample): MaybePromise<Replayed> {
+    if (facts === null) return ALLOWED;
+    this.#nowMs = Math.max(this.#nowMs, Math.floor(atMs));
+    const decided = this.#policy.admit(facts);
+    return decided instanceof Promise
+      ? decided.then(toReplayed)
+      : toReplayed(decided as PolicyDecision);
+  }
+
+  /** Forgets everything. */
+  close(): Promise<void> {
+    return this.#policy.close();
+  }
+}
+
+function toReplayed(decision: PolicyDecision): Replayed {
+  // There is no response to wait for.
+  if (decision.isHeld) void decision.finish();
+  if (decision.allowed) return ALLOWED;
+  const { rule } = decision;
+  let key: string | undefined;
+  decision.eachCharge(({ id }, charge) => {
+    if (id === rule && !charge.verdict.allowed) key ??= charge.key;
+  });
+  return { allowed: false, rule, key };
+}

@@ -1,0 +1,72 @@
+// Which rules of a draft samples can't judge, or only in part, and why: for the reader of a preview.
+
+import type { Dimension, Rule, RuleSet } from "sluice/rules";
+
+/** A rule, and what its preview does not show. */
+export interface UnjudgedRule {
+  readonly rule: string;
+  /** In words. */
+  readonly why: string;
+}
+
+/** Rules that are listed. */
+const LISTED_MAX = 50;
+
+/**
+ * The rules that are new or say something else in the draft, and that samples don't show wholly.
+ *
+ * @param spanMs - The time that the samples cover.
+ */
+export function unjudgedRules(draft: RuleSet, inForce: RuleSet, spanMs: number): UnjudgedRule[] {
+  const known = namesIn(inForce.rules);
+  const listed: UnjudgedRule[] = [];
+  for (const rule of draft.rules) {
+    if (listed.length >= LISTED_MAX) break;
+    const why = whyUnjudged(rule, known, spanMs);
+    if (why !== undefined) listed.push({ rule: rule.id, why });
+  }
+  return listed;
+}
+
+function whyUnjudged(rule: Rule, known: ReadonlySet<string>, spanMs: number): string | undefined {
+  const unknown = [...namesIn([rule])].find((name) => !known.has(name));
+  if (unknown !== undefined)
+    return `samples have no ${unknown}, since no rule in force reads it: publish the rule with onExceed: shadow first`;
+  if (rule.limits.some(({ algorithm }) => algorithm === "concurrency"))
+    return "samples don't say how long requests took, so concurrency is not judged";
+  if (rule.when !== undefined || rule.settle !== undefined)
+    return "samples don't say how requests were answered, so each counts as it was estimated";
+  if (rule.limits.some((limit) => spanOf(limit) > spanMs))
+    return "it counts over a longer time than the samples cover, and starts with nothing used";
+  return undefined;
+}
+
+function spanOf(limit: Rule["limits"][number]): number {
+  if (limit.algorithm === "quota") return Number.POSITIVE_INFINITY;
+  return "windowMs" in limit ? limit.windowMs : 0;
+}
+
+/** The headers, cookies, fields and attributes that rules read, as `header x-id`. */
+function namesIn(rules: readonly Rule[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const { match, key, cost } of rules) {
+    for (const name of match.headers.keys()) names.add(`header ${name}`);
+    for (const name of match.attributes.keys())
+      if (!OWN_FACTS.has(name)) names.add(`attribute ${name}`);
+    for (const dimension of key) if (hasName(dimension)) names.add(nameOf(dimension));
+    if (cost.kind === "header") names.add(`header ${cost.name}`);
+    if (cost.kind === "json")
+      for (const term of cost.sum) for (const [name] of term) names.add(`body field ${name}`);
+  }
+  return names;
+}
+
+const OWN_FACTS: ReadonlySet<string> = new Set(["user", "tenant", "tier"]);
+
+function hasName(dimension: Dimension): dimension is Extract<Dimension, { readonly name: string }> {
+  return "name" in dimension;
+}
+
+function nameOf({ kind, name }: Extract<Dimension, { readonly name: string }>): string {
+  return kind === "body" ? `body field ${name}` : `${kind} ${name}`;
+}
