@@ -140,11 +140,11 @@ describe("a preview", () => {
         { id: "failed", key: "ip", limit: "3/second", when: { status: 401 } },
       ]),
     });
-    expect(unjudgedRules.map(({ rule, why }) => `${rule}: ${why.slice(0, 35)}`)).toEqual([
-      "header: samples have no header x-device, s",
-      "month: it counts over a longer time than t",
-      "together: samples don't say how long requests",
-      "failed: samples don't say how requests were",
+    expect(unjudgedRules).toEqual([
+      { rule: "header", why: expect.stringContaining("no header x-device") },
+      { rule: "month", why: expect.stringContaining("a longer time") },
+      { rule: "together", why: expect.stringContaining("how long requests took") },
+      { rule: "failed", why: expect.stringContaining("how requests were answered") },
     ]);
   });
 
