@@ -87,6 +87,52 @@ const ruleSetDiff = open({
   ),
 });
 
+const ofKey = {
+  rule: required(
+    orNull(text),
+    "Null where no rule refused: a blocked caller, or everything denied.",
+  ),
+  newlyRefused: required(
+    finiteNumber,
+    "Requests that the draft refuses and the rules in force don't.",
+  ),
+  newlyAllowed: required(finiteNumber, "The reverse."),
+};
+
+const preview = open({
+  version: required(text, "Of the draft."),
+  inForceVersion: required(text),
+  fromMs: required(finiteNumber, "From when requests are in the sample, in Unix milliseconds."),
+  toMs: required(finiteNumber),
+  keysShare: required(finiteNumber, "The share of keys that are in the sample, 0 to 1."),
+  samplesLeftOut: required(finiteNumber, "Requests that there was no time for."),
+  requests: required(
+    open({
+      total: required(finiteNumber),
+      refusedBefore: required(finiteNumber, "By the rules in force."),
+      refusedAfter: required(finiteNumber, "By the draft."),
+      newlyRefused: required(finiteNumber),
+      newlyAllowed: required(finiteNumber),
+      unjudged: required(finiteNumber, "Differences of keys that are in the sample only in part."),
+      asDecided: required(finiteNumber, "Those that the rules in force answer now as they did."),
+    }),
+  ),
+  callers: required(
+    open({
+      total: required(finiteNumber),
+      newlyRefused: required(finiteNumber, "Callers that are refused at least once more."),
+      newlyAllowed: required(finiteNumber, "Callers that are allowed at least once more."),
+    }),
+  ),
+  byRule: required(many(open({ ...ofKey, keys: required(finiteNumber) }))),
+  byKey: required(many(open({ ...ofKey, key: required(orNull(text)) }))),
+  keysLeftOut: required(finiteNumber, "Keys with differences that are not listed."),
+  unjudgedRules: required(
+    many(open({ rule: required(text), why: required(text) })),
+    "Rules of the draft that samples don't show wholly.",
+  ),
+});
+
 const apiKey = open({
   id: required(text),
   tenant: required(text),
@@ -198,6 +244,7 @@ export const controlAnswers = {
   ruleSets: pageOf(ruleSetHead),
   validation,
   ruleSetDiff,
+  preview,
   apiKey,
   apiKeys: pageOf(apiKey),
   newApiKey: open({ ...apiKey.fields, secret }),

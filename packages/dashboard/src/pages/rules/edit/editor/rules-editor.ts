@@ -1,0 +1,154 @@
+// The editor of rules: CodeMirror, with completion and documentation from the JSON Schema, and with what the schema and
+// the service say is wrong, at its line.
+
+import { closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { yaml } from "@codemirror/lang-yaml";
+import { bracketMatching, ensureSyntaxTree, indentOnInput } from "@codemirror/language";
+import { type Diagnostic, linter, lintGutter, lintKeymap } from "@codemirror/lint";
+import { EditorState, type Text } from "@codemirror/state";
+import {
+  drawSelection,
+  EditorView,
+  highlightActiveLine,
+  highlightActiveLineGutter,
+  keymap,
+  lineNumbers,
+} from "@codemirror/view";
+import { ask, type RuleProblem } from "../../../../api/client.js";
+import { schemaProblems } from "../schema/schema-problems.js";
+import { schemaHelp } from "./completion.js";
+import { toShadowPlace } from "./shadow.js";
+import { theme } from "./theme.js";
+
+/** What is wrong, by line. */
+export interface EditorProblem {
+  /** From 1; undefined if it is about the whole. */
+  readonly line: number | undefined;
+  readonly message: string;
+}
+
+/** What an editor reports. */
+export interface RulesEditorOptions {
+  readonly text: string;
+  readonly isReadOnly: boolean;
+  /** After every change. */
+  onChange(text: string): void;
+  /** After a check: what is wrong, or undefined while it is not known. */
+  onChecked(problems: readonly EditorProblem[]): void;
+  /** Control-S. */
+  onSave(): void;
+}
+
+/** An open editor. */
+export interface RulesEditor {
+  /** Puts the cursor on a line, and shows it. */
+  goTo(line: number): void;
+  /** Replaces everything. */
+  setText(text: string): void;
+  close(): void;
+}
+
+const CHECK_DELAY_MS = 350;
+const PARSE_MS_MAX = 50;
+/** Longer rules are checked by the service alone. */
+const SCHEMA_LENGTH_MAX = 200_000;
+
+/** Opens an editor in an element. */
+export function openRulesEditor(host: HTMLElement, options: RulesEditorOptions): RulesEditor {
+  const { root, parent } = toShadowPlace(host);
+  const view = new EditorView({ state: toState(options), parent, root });
+  return {
+    goTo: (number) => {
+      const line = view.state.doc.line(Math.min(Math.max(1, number), view.state.doc.lines));
+      view.dispatch({ selection: { anchor: line.from }, scrollIntoView: true });
+      view.focus();
+    },
+    setText: (text) => {
+      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+    },
+    close: () => view.destroy(),
+  };
+}
+
+function toState(options: RulesEditorOptions): EditorState {
+  const save = () => {
+    options.onSave();
+    return true;
+  };
+  return EditorState.create({
+    doc: options.text,
+    extensions: [
+      lineNumbers(),
+      highlightActiveLineGutter(),
+      highlightActiveLine(),
+      history(),
+      drawSelection(),
+      indentOnInput(),
+      bracketMatching(),
+      closeBrackets(),
+      yaml(),
+      theme,
+      schemaHelp,
+      lintGutter(),
+      linter((view) => check(view, options), { delay: CHECK_DELAY_MS }),
+      EditorView.lineWrapping,
+      EditorState.readOnly.of(options.isReadOnly),
+      EditorView.contentAttributes.of({
+        "aria-label": "Rules",
+        "aria-description": "Press Escape and then Tab to leave the editor.",
+      }),
+      EditorView.updateListener.of(({ docChanged, state }) => {
+        if (docChanged) options.onChange(state.doc.toString());
+      }),
+      keymap.of([
+        { key: "Mod-s", preventDefault: true, run: save },
+        ...closeBracketsKeymap,
+        ...defaultKeymap,
+        ...historyKeymap,
+        ...completionKeymap,
+        ...lintKeymap,
+        indentWithTab,
+      ]),
+    ],
+  });
+}
+
+/** The problems that the service finds, and those of the schema on other lines. */
+async function check(view: EditorView, options: RulesEditorOptions): Promise<Diagnostic[]> {
+  const { doc } = view.state;
+  const text = doc.toString();
+  const tree =
+    text.length > SCHEMA_LENGTH_MAX ? null : ensureSyntaxTree(view.state, doc.length, PARSE_MS_MAX);
+  const bySchema = tree === null ? [] : schemaProblems(text, tree.topNode);
+  const byService = await askService(text);
+  const diagnostics = byService.map((problem) => toDiagnostic(doc, problem));
+  const lines = new Set(diagnostics.map(({ from }) => doc.lineAt(from).number));
+  for (const { from, to, message } of bySchema)
+    if (!lines.has(doc.lineAt(from).number))
+      diagnostics.push({ from, to, message, severity: "error", source: "schema" });
+  diagnostics.sort((a, b) => a.from - b.from);
+  if (view.state.doc === doc)
+    options.onChecked(
+      diagnostics.map(({ from, message }) => ({ line: doc.lineAt(from).number, message })),
+    );
+  return diagnostics;
+}
+
+/** Empty if the service does not answer: a draft can be saved all the same, and publishing checks again. */
+async function askService(text: string): Promise<readonly RuleProblem[]> {
+  try {
+    const body = { text };
+    const answer = await ask("validation", "/v1/rule-sets/validate", { method: "POST", body });
+    return answer.problems as readonly RuleProblem[];
+  } catch {
+    return [];
+  }
+}
+
+function toDiagnostic(doc: Text, { message, line, column }: RuleProblem): Diagnostic {
+  const at = doc.line(Math.min(Math.max(1, line ?? 1), doc.lines));
+  const from = Math.min(at.to, at.from + Math.max(0, (column ?? 1) - 1));
+  const end = /^[\w."'/-]+/.exec(doc.sliceString(from, at.to))?.[0].length ?? 0;
+  return { from, to: end > 0 ? from + end : at.to, message, severity: "error", source: "service" };
+}

@@ -1,0 +1,214 @@
+// What a draft would have done to the traffic of the last minutes.
+
+import { useEffect, useState } from "preact/hooks";
+import type { ReplyOf } from "sluice-server/api";
+import { type ApiError, ask } from "../../../api/client.js";
+import { useSeesKeys } from "../../../api/session.js";
+import type { Answered } from "../../../api/use-answer.js";
+import { formatCount, formatDuration, formatShare } from "../../../ui/format.js";
+import { Card, Figure } from "../../../ui/page.js";
+import { Loaded } from "../../../ui/states.js";
+import { Table } from "../../../ui/table.js";
+import { toKeyAddress, toRuleAddress } from "../addresses.js";
+import { Problems } from "./problems.js";
+
+/** A preview. */
+export type Preview = ReplyOf<"preview">;
+
+const SHOWN_MAX = 20;
+
+/** Asks for the preview of a draft. */
+export function usePreview({ text }: { readonly text: string }): Answered<Preview> {
+  const seesKeys = useSeesKeys();
+  const [state, setState] = useState<Omit<Answered<Preview>, "reload">>({
+    data: undefined,
+    error: undefined,
+    isLoading: true,
+  });
+  const load = async () => {
+    const body = { text, keys: seesKeys ? "clear" : "hashed" };
+    try {
+      const data = await ask("preview", "/v1/rule-sets/preview", { method: "POST", body });
+      setState({ data, error: undefined, isLoading: false });
+    } catch (error) {
+      setState((old) => ({ ...old, error: error as ApiError, isLoading: false }));
+    }
+  };
+  useEffect(() => {
+    void load();
+  }, [text]);
+  return { ...state, reload: load };
+}
+
+/** The card of a preview. */
+export function PreviewCard({ preview }: { readonly preview: Answered<Preview> }) {
+  const problems = preview.error?.problems ?? [];
+  return (
+    <Card title="Preview" isWide>
+      {problems.length > 0 ? (
+        <Problems problems={problems} />
+      ) : (
+        <Loaded answer={preview} lines={6}>
+          {(data) => (data.requests.total === 0 ? <NoTraffic data={data} /> : <Seen data={data} />)}
+        </Loaded>
+      )}
+    </Card>
+  );
+}
+
+function NoTraffic({ data }: { readonly data: Preview }) {
+  return (
+    <>
+      <p class="notice" role="alert">
+        <strong>There is no traffic to judge by.</strong> No requests came in the last{" "}
+        {formatDuration(data.toMs - data.fromMs)}, so nothing is known of what this draft would do.
+        Send some requests and load this page again, or publish the changed rules with{" "}
+        <code>onExceed: shadow</code> first.
+      </p>
+      <Unjudged rules={data.unjudgedRules} />
+    </>
+  );
+}
+
+function Seen({ data }: { readonly data: Preview }) {
+  const { requests, callers, byRule, byKey } = data;
+  return (
+    <>
+      <p class="rules-verdict" role="status">
+        <strong>{sayVerdict(callers)}</strong>
+      </p>
+      <p class="note">
+        {formatCount(requests.total)} requests of the last {formatDuration(data.toMs - data.fromMs)}{" "}
+        were decided again, by the rules in force and by this draft, both with empty counters.{" "}
+        {data.keysShare < 1 && `${formatShare(data.keysShare)} of all keys are in the sample. `}
+        The rules in force answer {formatShare(requests.asDecided / requests.total)} of them as they
+        did.
+      </p>
+      <div class="figures rules-preview-figures">
+        <Figure
+          name="Newly refused"
+          value={formatCount(requests.newlyRefused)}
+          note={`requests of ${sayCallers(callers.newlyRefused)}`}
+          kind={requests.newlyRefused > 0 ? "bad" : "plain"}
+        />
+        <Figure
+          name="Newly allowed"
+          value={formatCount(requests.newlyAllowed)}
+          note={`requests of ${sayCallers(callers.newlyAllowed)}`}
+          kind={requests.newlyAllowed > 0 ? "good" : "plain"}
+        />
+        <Figure
+          name="Refused by the rules in force"
+          value={formatShare(requests.refusedBefore / requests.total)}
+          note={`${formatCount(requests.refusedBefore)} requests`}
+        />
+        <Figure
+          name="Refused by this draft"
+          value={formatShare(requests.refusedAfter / requests.total)}
+          note={`${formatCount(requests.refusedAfter)} requests`}
+        />
+      </div>
+      {byRule.length > 0 && (
+        <div class="rules-preview-tables">
+          <div>
+            <h3>By rule</h3>
+            <Rules rules={byRule} />
+          </div>
+          <div>
+            <h3>By key</h3>
+            <Keys keys={byKey} />
+          </div>
+        </div>
+      )}
+      <Unjudged rules={data.unjudgedRules} />
+    </>
+  );
+}
+
+/** `12 of 340 callers would be refused who were not, and 3 would be allowed who were refused.` */
+export function sayVerdict({ total, newlyRefused, newlyAllowed }: Preview["callers"]): string {
+  if (newlyRefused + newlyAllowed === 0)
+    return `No difference: all ${formatCount(total)} callers would have got the same answers.`;
+  const of = `${formatCount(newlyRefused)} of ${sayCallers(total)}`;
+  const refused = newlyRefused === 0 ? "" : `${of} would be refused who ${was(newlyRefused)} not`;
+  const few =
+    newlyRefused === 0
+      ? `${formatCount(newlyAllowed)} of ${sayCallers(total)}`
+      : formatCount(newlyAllowed);
+  const allowed = newlyAllowed === 0 ? "" : `${few} would be allowed more than before`;
+  return `${[refused, allowed].filter(Boolean).join(", and ")}.`;
+}
+
+function was(count: number): string {
+  return count === 1 ? "was" : "were";
+}
+
+function sayCallers(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? "caller" : "callers"}`;
+}
+
+function Rules({ rules }: { readonly rules: Preview["byRule"] }) {
+  return (
+    <Table
+      label="Differences by rule"
+      rows={rules.slice(0, SHOWN_MAX)}
+      keyOf={({ rule }) => rule ?? ""}
+      columns={[
+        { name: "Rule", cell: ({ rule }) => <RuleName rule={rule} /> },
+        { name: "Newly refused", isNumber: true, cell: (row) => formatCount(row.newlyRefused) },
+        { name: "Newly allowed", isNumber: true, cell: (row) => formatCount(row.newlyAllowed) },
+        { name: "Keys", isNumber: true, cell: ({ keys }) => formatCount(keys) },
+      ]}
+    />
+  );
+}
+
+function Keys({ keys }: { readonly keys: Preview["byKey"] }) {
+  const seesKeys = useSeesKeys();
+  return (
+    <Table
+      label="Differences by key"
+      rows={keys.slice(0, SHOWN_MAX)}
+      keyOf={({ rule, key }) => `${rule} ${key}`}
+      columns={[
+        {
+          name: "Key",
+          cell: ({ rule, key }) =>
+            key === null || rule === null || !seesKeys ? (
+              <code>{key ?? "–"}</code>
+            ) : (
+              <a href={toKeyAddress(rule, key)}>
+                <bdi>{key}</bdi>
+              </a>
+            ),
+        },
+        { name: "Rule", cell: ({ rule }) => <RuleName rule={rule} /> },
+        { name: "Newly refused", isNumber: true, cell: (row) => formatCount(row.newlyRefused) },
+        { name: "Newly allowed", isNumber: true, cell: (row) => formatCount(row.newlyAllowed) },
+      ]}
+    />
+  );
+}
+
+function RuleName({ rule }: { readonly rule: string | null }) {
+  return rule === null ? <span>blocked or denied</span> : <a href={toRuleAddress(rule)}>{rule}</a>;
+}
+
+function Unjudged({ rules }: { readonly rules: Preview["unjudgedRules"] }) {
+  if (rules.length === 0) return null;
+  return (
+    <details class="rules-unjudged">
+      <summary>
+        {rules.length === 1 ? "1 rule is" : `${rules.length} rules are`} not shown wholly by this
+        preview
+      </summary>
+      <ul>
+        {rules.map(({ rule, why }) => (
+          <li key={rule}>
+            <strong>{rule}</strong>: {why}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
