@@ -27,10 +27,15 @@ export function useMay(role: Role): boolean {
   return RANKS.indexOf(session.role) >= RANKS.indexOf(role);
 }
 
-/** Whether keys can be shown to the user as they are counted: an operator who has logged in. */
+/** Sent with questions for keys in clear: without a login, the page has to confirm that it means it. */
+export const CLEAR_KEYS: Readonly<Record<string, string>> = { "Sluice-Confirm": "clear-keys" };
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/;
+
+/** Whether keys can be shown to the user as they are counted: an operator who has logged in, or is on this machine. */
 export function useSeesKeys(): boolean {
   const { csrfToken } = useSession();
-  return useMay("operator") && csrfToken !== null;
+  return useMay("operator") && (csrfToken !== null || LOOPBACK.test(location.hostname));
 }
 
 /** Whether the rules are kept in a control plane: of this node, of another one, or of none. */

@@ -4,6 +4,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ReplyOf } from "sluice-server/api";
 import type { ApiError } from "../../api/client.js";
+import { CLEAR_KEYS } from "../../api/session.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { wallMs } from "../../base/clock.js";
 
@@ -41,6 +42,7 @@ export function useRates(rule?: string, showsKeys = false): Rates {
   const [, setTurn] = useState(0);
   const { data, error } = useAnswer("top", "/v1/top", {
     query: { rule, keys: showsKeys ? "clear" : undefined },
+    ...(showsKeys && { headers: CLEAR_KEYS }),
     everyMs: POLL_MS,
   });
   useEffect(() => {

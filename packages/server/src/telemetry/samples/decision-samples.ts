@@ -119,6 +119,10 @@ export class DecisionSamples implements Samples {
     return this.#sampling.isWhole(key, whole);
   }
 
+  hashKey(key: string): string {
+    return this.#options.hashKey(key);
+  }
+
   #keep(sample: SampledDecision, isRefusal: boolean): void {
     const keys = sample.charges.map(({ key }) => key);
     const chars = keys.join().length + (sample.facts === null ? 0 : charsOf(sample.facts));

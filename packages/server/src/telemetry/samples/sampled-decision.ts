@@ -111,4 +111,6 @@ export interface Samples {
   since(sinceMs: number): SampleReport;
   /** Whether every decision about a key is in a report. */
   isWhole(key: string, report: Pick<SampleReport, "whole">): boolean;
+  /** A key as readers see it who may not see keys. */
+  hashKey(key: string): string;
 }

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { ReplyOf } from "sluice-server/api";
 import { type ApiError, ask } from "../../../api/client.js";
-import { useSeesKeys } from "../../../api/session.js";
+import { CLEAR_KEYS, useSeesKeys } from "../../../api/session.js";
 import type { Answered } from "../../../api/use-answer.js";
 import { formatCount, formatDuration, formatShare } from "../../../ui/format.js";
 import { Card, Figure } from "../../../ui/page.js";
@@ -28,7 +28,11 @@ export function usePreview({ text }: { readonly text: string }): Answered<Previe
   const load = async () => {
     const body = { text, keys: seesKeys ? "clear" : "hashed" };
     try {
-      const data = await ask("preview", "/v1/rule-sets/preview", { method: "POST", body });
+      const data = await ask("preview", "/v1/rule-sets/preview", {
+        method: "POST",
+        body,
+        ...(seesKeys && { headers: CLEAR_KEYS }),
+      });
       setState({ data, error: undefined, isLoading: false });
     } catch (error) {
       setState((old) => ({ ...old, error: error as ApiError, isLoading: false }));

@@ -1,7 +1,15 @@
 // Routes of rule sets: drafts, the published version and those before it.
 
 import { RulesError } from "sluice/rules";
-import { anyString, choice, object, optional, required, wholeNumber } from "sluice/shapes";
+import {
+  anyString,
+  choice,
+  object,
+  optional,
+  required,
+  wholeNumber,
+  withDefault,
+} from "sluice/shapes";
 import { ServerError, show } from "../../../base/errors.js";
 import {
   mustFit,
@@ -16,6 +24,7 @@ import { conditionOf } from "../../conditions.js";
 import { controlAnswers } from "../../control-replies.js";
 import { paging, queryNumber, toPage } from "../../paging.js";
 import { type AdminRequest, controlRoute, type Route, route } from "../../route.js";
+import { previewOf } from "./preview-answer.js";
 
 /** JSON may need six bytes for a character of the rules. */
 const BODY_BYTES_MAX = 6 * TEXT_LENGTH_MAX;
@@ -35,6 +44,20 @@ const publishInput = object({
     "The version that you believe to be published; 0 for none. If it is another one, the answer is 409.",
   ),
   reason,
+});
+
+const previewInput = object({
+  text,
+  minutes: withDefault(
+    wholeNumber({ min: 1, max: 5 }),
+    5,
+    "How far back requests are decided again.",
+  ),
+  keys: withDefault(
+    choice(["hashed", "clear"]),
+    "hashed",
+    "`clear` shows keys as they are counted, to operators.",
+  ),
 });
 
 const list = controlRoute({
@@ -84,6 +107,23 @@ const validate = route({
     const { text } = input;
     mustFit(text);
     return toValidation(plane?.ruleSets.check(text) ?? checkRules(text, undefined));
+  },
+});
+
+const preview = route({
+  method: "POST",
+  path: `${path}/preview`,
+  role: "viewer",
+  isRead: true,
+  summary:
+    "What rules would have done to the sampled requests of the last minutes, compared with those in force.",
+  input: previewInput,
+  bodyBytesMax: BODY_BYTES_MAX,
+  reply: controlAnswers.preview,
+  handle: async (context, { input, message, caller }) => {
+    mustFit(input.text);
+    const showsKeys = context.clearKeys.shows(input.keys, message.headers, caller);
+    return json(await previewOf(context, { ...input, showsKeys }));
   },
 });
 
@@ -177,11 +217,12 @@ const diff = controlRoute({
   },
 });
 
-/** The routes of rule sets. `published` and `validate` stand before `{number}`. */
+/** The routes of rule sets. `published`, `validate` and `preview` stand before `{number}`. */
 export const ruleSetRoutes: readonly Route[] = [
   list,
   create,
   validate,
+  preview,
   published,
   get,
   edit,

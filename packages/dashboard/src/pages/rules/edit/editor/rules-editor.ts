@@ -94,6 +94,7 @@ function toState(options: RulesEditorOptions): EditorState {
       linter((view) => check(view, options), { delay: CHECK_DELAY_MS }),
       EditorView.lineWrapping,
       EditorState.readOnly.of(options.isReadOnly),
+      EditorView.domEventHandlers({ beforeinput: replaceLines }),
       EditorView.contentAttributes.of({
         "aria-label": "Rules",
         "aria-description": "Press Escape and then Tab to leave the editor.",
@@ -112,6 +113,22 @@ function toState(options: RulesEditorOptions): EditorState {
       ]),
     ],
   });
+}
+
+/**
+ * Text that replaces several lines is put in place here: browsers would merge the lines by style attributes, which the
+ * page's Content-Security-Policy refuses.
+ */
+function replaceLines({ inputType, data }: InputEvent, view: EditorView): boolean {
+  const { doc, selection, readOnly } = view.state;
+  const { from, to } = selection.main;
+  const isOneLine = doc.lineAt(from).to >= to;
+  if (inputType !== "insertText" || data === null || isOneLine || readOnly) return false;
+  view.dispatch(view.state.replaceSelection(data), {
+    userEvent: "input.type",
+    scrollIntoView: true,
+  });
+  return true;
 }
 
 /** The problems that the service finds, and those of the schema on other lines. */

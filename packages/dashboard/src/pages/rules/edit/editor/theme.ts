@@ -55,6 +55,7 @@ const look = EditorView.theme({
     background: "var(--sunk) !important",
     color: "var(--faint) !important",
   },
+  ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: '"" !important' },
 });
 
 const colours = HighlightStyle.define([

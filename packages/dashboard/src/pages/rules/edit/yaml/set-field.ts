@@ -26,14 +26,16 @@ export function setField(text: string, rule: string, edit: RuleEdit): string | u
   const before = fieldsOf(text, mapping).find(({ name }) => name === edit.field);
   if (before?.value !== undefined) return replace(text, before.value.from, before.value.to, value);
   if (before !== undefined) return undefined;
+  const lineStart = text.lastIndexOf("\n", id.key.from - 1) + 1;
+  const beforeId = text.slice(lineStart, id.key.from);
   if (mapping.name === "FlowMapping") {
     const name = isJson ? `"${edit.field}"` : edit.field;
-    return replace(text, id.pair.to, id.pair.to, `, ${name}: ${value}`);
+    const gap = beforeId.trim() === "" && lineStart > mapping.from ? `\n${beforeId}` : " ";
+    return replace(text, id.pair.to, id.pair.to, `,${gap}${name}: ${value}`);
   }
-  const lineStart = text.lastIndexOf("\n", id.key.from - 1) + 1;
   const newline = text.indexOf("\n", id.pair.to);
   const lineEnd = newline === -1 ? text.length : newline;
-  const indent = " ".repeat(id.key.from - lineStart);
+  const indent = " ".repeat(beforeId.length);
   return replace(text, lineEnd, lineEnd, `\n${indent}${edit.field}: ${value}`);
 }
 

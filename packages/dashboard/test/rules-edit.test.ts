@@ -1,0 +1,100 @@
+// Rules are edited, previewed, published and rolled back in the page, and the gateway follows.
+
+import { type Page, stopAll } from "sluice-test-servers";
+import { afterAll, describe, expect, it } from "vitest";
+import { openPage, startDashboard } from "./dashboard-fixture.js";
+
+afterAll(stopAll);
+
+const DRAFT = `version: 1
+rules:
+  - id: login # by address
+    match: { path: /login, methods: POST }
+    key: ip
+    limit: 3/minute
+`;
+
+async function replaceText(page: Page, text: string): Promise<void> {
+  const editor = page.getByRole("textbox", { name: "Rules" });
+  await editor.click();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.insertText(text);
+}
+
+describe("rules in the dashboard", () => {
+  it("are edited, previewed, published, enforced and rolled back", async () => {
+    const { url, gateway } = await startDashboard();
+    const logIn = async () => (await fetch(`${gateway}/login`, { method: "POST" })).status;
+    for (let i = 0; i < 4; i++) expect(await logIn()).toBe(200);
+    const { page, faults } = await openPage(`${url}rules`);
+    await page.getByRole("link", { name: "Edit rules" }).click();
+    // What is wrong is shown at its line, by the schema and by the parser.
+    await replaceText(page, DRAFT.replace("limit:", "limt:"));
+    await page.getByRole("button", { name: /^Line 6 .*limt/ }).waitFor();
+    await page.locator(".cm-lint-marker-error").first().waitFor();
+    await replaceText(page, DRAFT);
+    await page.getByText("No problems found.").waitFor();
+    // Completion knows the fields, and the keyboard leaves the editor.
+    await page.keyboard.press("Control+End");
+    await page.keyboard.type("    onE");
+    await page.getByRole("option", { name: "onExceed" }).waitFor();
+    await page.keyboard.press("Escape");
+    await replaceText(page, DRAFT);
+    // The first one closes the list of completions, if it is open.
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement?.shadowRoot === null")).toBe(true);
+    await page.getByText("No problems found.").waitFor();
+    await page.getByRole("button", { name: "Preview" }).click();
+    // The preview names who would be refused, before anything is enforced.
+    await page.getByText("1 of 1 caller would be refused who was not.").waitFor();
+    await page.getByRole("link", { name: "ip:127.0.0.1" }).waitFor();
+    await page.getByText("changed", { exact: true }).first().waitFor();
+    expect(await logIn()).toBe(200);
+    await page.getByRole("button", { name: "Publish…" }).click();
+    await page.getByLabel("Note", { exact: true }).fill("fewer logins");
+    await page.getByRole("dialog").getByRole("button", { name: "Publish" }).click();
+    await page.getByRole("heading", { level: 2, name: "fewer logins" }).waitFor();
+    expect(await logIn()).toBe(429);
+    await page.getByRole("link", { name: "History" }).click();
+    await page.getByRole("link", { name: "Version 1", exact: true }).click();
+    await page.getByRole("button", { name: "Roll back to it" }).click();
+    await page.getByLabel("Reason").fill("too strict");
+    await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+    await page.getByText("These are the rules in force.").waitFor();
+    await page.getByRole("heading", { level: 2, name: "back to version 1: too strict" }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it("show both versions of a draft that was edited meanwhile, and lead a rule to shadow mode", async () => {
+    const { url } = await startDashboard();
+    const { page, faults } = await openPage(`${url}rules/login`);
+    await page.getByRole("button", { name: "Try as shadow" }).click();
+    await page.getByRole("button", { name: "Make a draft" }).click();
+    await page.getByText("There is no traffic to judge by.").waitFor();
+    await page.getByText("onExceed").first().waitFor();
+    await page.getByRole("link", { name: "Edit" }).click();
+    await replaceText(page, DRAFT);
+    const draft = new URL(`/v1/rule-sets/2`, url);
+    const theirs = DRAFT.replace("3/minute", "4/minute");
+    const put = await fetch(draft, {
+      method: "PUT",
+      headers: { "Content-Type": "application/json", "If-Match": "*" },
+      body: JSON.stringify({ text: theirs }),
+    });
+    expect(put.status).toBe(200);
+    await page.getByRole("button", { name: "Save draft" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("4/minute").waitFor();
+    await dialog.getByText("3/minute").waitFor();
+    await dialog.getByRole("button", { name: "Take theirs" }).click();
+    await page.getByText("limit: 4/minute").waitFor();
+    await replaceText(page, DRAFT);
+    await page.keyboard.press("Control+S");
+    await page.getByText("Draft 2 is saved.").waitFor();
+    expect(((await (await fetch(draft)).json()) as { text: string }).text).toBe(DRAFT);
+    // The browser itself logs the answer of 409.
+    expect(faults.filter((fault) => !fault.includes("409"))).toEqual([]);
+  });
+});

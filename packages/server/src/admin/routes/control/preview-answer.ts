@@ -1,0 +1,48 @@
+// What a preview of rules answers: the samples of all processes of this node, decided again with what holds beside the
+// rules: exceptions of plans and overrides, switches, blocked callers and tenants.
+
+import { wallMs } from "../../../base/clock.js";
+import { exceptionsOf, tenantProfileOf } from "../../../control/state/policy-inputs.js";
+import { type Preview, preview } from "../../../core/preview/preview.js";
+import type { AdminContext } from "../../route.js";
+
+/** What is asked. */
+export interface PreviewQuestion {
+  readonly text: string;
+  readonly minutes: number;
+  /** Whether keys are shown as they are counted. */
+  readonly showsKeys: boolean;
+}
+
+const MINUTE_MS = 60_000;
+
+/** @throws What is wrong with the rules, or ServerError `SLUICE_RULES_BUSY`. */
+export async function previewOf(
+  { core, control }: AdminContext,
+  { text, minutes, showsKeys }: PreviewQuestion,
+): Promise<Preview & { readonly keysShare: number }> {
+  const { policy } = core;
+  const { samples } = core.telemetry;
+  const toMs = wallMs();
+  const sinceMs = toMs - minutes * MINUTE_MS;
+  const report = await (control.samplesSince?.(sinceMs) ?? samples.since(sinceMs));
+  const { controlState: state } = control;
+  const answer = await preview({
+    text,
+    inForce: policy.rules,
+    exceptions: state === undefined ? [] : exceptionsOf(state),
+    switches: policy.switches,
+    blocks: policy.callerBlocks,
+    findTenant: state === undefined ? undefined : (tenant) => tenantProfileOf(state, tenant),
+    samples: report.samples,
+    fromMs: report.fromMs,
+    toMs,
+    isWhole: (key) => samples.isWhole(key, report),
+  });
+  const toKey = (key: string | null) => (key === null || showsKeys ? key : samples.hashKey(key));
+  return {
+    ...answer,
+    keysShare: report.whole.share,
+    byKey: answer.byKey.map((each) => ({ ...each, key: toKey(each.key) })),
+  };
+}
