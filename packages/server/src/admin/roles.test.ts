@@ -28,6 +28,7 @@ const READS = [
   "POST /v1/peek",
   "POST /v1/explain",
   "POST /v1/rule-sets/validate",
+  "POST /v1/rule-sets/preview",
   "POST /v1/session",
   "DELETE /v1/session",
 ];

@@ -78,7 +78,10 @@ async function mustBeRule(client: AdminClient, ruleId: string): Promise<void> {
 }
 
 /** Keys in clear are addresses and names of users, so showing them needs a confirmation. */
-async function mustBeMeant({ clearKeys, yes }: Flags, terminal: Terminal): Promise<void> {
+export async function mustBeMeant(
+  { clearKeys, yes }: Pick<Flags, "clearKeys" | "yes">,
+  terminal: Terminal,
+): Promise<void> {
   if (!clearKeys || yes) return;
   if (!terminal.isTty) throw usageError("--clear-keys asks in a terminal; elsewhere add --yes");
   const question =

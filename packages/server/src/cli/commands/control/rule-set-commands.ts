@@ -23,6 +23,7 @@ import {
   printPage,
   toListPath,
 } from "./control-verb.js";
+import { addPreviewCommand } from "./preview-command.js";
 
 type RuleSet = ReplyOf<"ruleSet">;
 
@@ -114,6 +115,7 @@ Exits with 1 if the rules are invalid or such a version is in the way.`,
     examples: ["rules rollback 6 --note 'too strict'"],
     run: (asking) => put(asking, "rollback"),
   });
+  addPreviewCommand(rules, parts);
 }
 
 /** The published version; undefined if there is none. */
