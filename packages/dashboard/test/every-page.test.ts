@@ -6,7 +6,19 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findingsOf } from "./axe.js";
 import { openPage, startDashboard, type TestDashboard } from "./dashboard-fixture.js";
 
-const PATHS = ["", "rules", "rules/login", "key", "quotas", "audit", "access", "playground"];
+const PATHS = [
+  "",
+  "rules",
+  "rules/login",
+  "rules/edit",
+  "rules/history",
+  "rules/history/1",
+  "key",
+  "quotas",
+  "audit",
+  "access",
+  "playground",
+];
 const PHONE = { width: 390, height: 844 };
 
 let dashboard: TestDashboard;

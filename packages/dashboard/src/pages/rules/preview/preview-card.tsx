@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { ReplyOf } from "sluice-server/api";
-import { type ApiError, ask } from "../../../api/client.js";
+import { type ApiError, ask, type RuleProblem } from "../../../api/client.js";
 import { CLEAR_KEYS, useSeesKeys } from "../../../api/session.js";
 import type { Answered } from "../../../api/use-answer.js";
 import { formatCount, formatDuration, formatShare } from "../../../ui/format.js";
@@ -17,23 +17,25 @@ export type Preview = ReplyOf<"preview">;
 
 const SHOWN_MAX = 20;
 
-/** Asks for the preview of a draft. */
-export function usePreview({ text }: { readonly text: string }): Answered<Preview> {
+/** A preview, or why there is none. */
+export interface Previewed extends Answered<Preview> {
+  /** What is wrong with the draft; empty if it can be used, or while that is not known. */
+  readonly problems: readonly RuleProblem[];
+}
+
+/** Asks for the preview of a draft, if it can be used. */
+export function usePreview({ text }: { readonly text: string }): Previewed {
   const seesKeys = useSeesKeys();
-  const [state, setState] = useState<Omit<Answered<Preview>, "reload">>({
+  const [state, setState] = useState<Omit<Previewed, "reload">>({
     data: undefined,
     error: undefined,
     isLoading: true,
+    problems: [],
   });
   const load = async () => {
-    const body = { text, keys: seesKeys ? "clear" : "hashed" };
     try {
-      const data = await ask("preview", "/v1/rule-sets/preview", {
-        method: "POST",
-        body,
-        ...(seesKeys && { headers: CLEAR_KEYS }),
-      });
-      setState({ data, error: undefined, isLoading: false });
+      const next = await previewOf(text, seesKeys);
+      setState({ data: undefined, error: undefined, isLoading: false, problems: [], ...next });
     } catch (error) {
       setState((old) => ({ ...old, error: error as ApiError, isLoading: false }));
     }
@@ -44,9 +46,27 @@ export function usePreview({ text }: { readonly text: string }): Answered<Previe
   return { ...state, reload: load };
 }
 
+/** @throws ApiError */
+async function previewOf(
+  text: string,
+  seesKeys: boolean,
+): Promise<Partial<Pick<Previewed, "data" | "problems">>> {
+  const checked = await ask("validation", "/v1/rule-sets/validate", {
+    method: "POST",
+    body: { text },
+  });
+  if (!checked.valid) return { problems: checked.problems as readonly RuleProblem[] };
+  const data = await ask("preview", "/v1/rule-sets/preview", {
+    method: "POST",
+    body: { text, keys: seesKeys ? "clear" : "hashed" },
+    ...(seesKeys && { headers: CLEAR_KEYS }),
+  });
+  return { data };
+}
+
 /** The card of a preview. */
-export function PreviewCard({ preview }: { readonly preview: Answered<Preview> }) {
-  const problems = preview.error?.problems ?? [];
+export function PreviewCard({ preview }: { readonly preview: Previewed }) {
+  const { problems } = preview;
   return (
     <Card title="Preview" isWide>
       {problems.length > 0 ? (

@@ -6,7 +6,6 @@ import { useLocation } from "preact-iso";
 import type { ReplyOf } from "sluice-server/api";
 import { ApiError, ask } from "../../../api/client.js";
 import { useMay } from "../../../api/session.js";
-import type { Answered } from "../../../api/use-answer.js";
 import { Button } from "../../../ui/button.js";
 import { Confirm } from "../../../ui/dialog.js";
 import { Field } from "../../../ui/field.js";
@@ -14,20 +13,20 @@ import { formatCount } from "../../../ui/format.js";
 import { Card } from "../../../ui/page.js";
 import { done } from "../../../ui/toasts.js";
 import { toVersionAddress } from "../addresses.js";
-import { type Preview, sayVerdict } from "./preview-card.js";
+import { type Previewed, sayVerdict } from "./preview-card.js";
 
 interface PublishCardProps {
   readonly draft: ReplyOf<"ruleSet">;
   /** The published version; 0 if there is none. */
   readonly current: number;
-  readonly preview: Answered<Preview>;
+  readonly preview: Previewed;
 }
 
 /** The card with the button. */
 export function PublishCard({ draft, current, preview }: PublishCardProps) {
   const mayPublish = useMay("admin");
   const [isAsked, setIsAsked] = useState(false);
-  const isUsable = (preview.error?.problems ?? []).length === 0;
+  const isUsable = preview.problems.length === 0;
   if (!mayPublish)
     return (
       <Card title="Publish" isWide>

@@ -74,21 +74,30 @@ function Draft({ draft, current, base }: DraftProps) {
   return (
     <div class="grid">
       <PreviewCard preview={preview} />
-      {current > 0 && <Changes draft={draft} current={current} base={base} />}
+      {current > 0 && (
+        <Changes
+          draft={draft}
+          current={current}
+          base={base}
+          isUsable={preview.data !== undefined}
+        />
+      )}
       <PublishCard draft={draft} current={current} preview={preview} />
     </div>
   );
 }
 
-function Changes({ draft, current, base }: DraftProps) {
-  const diff = useAnswer("ruleSetDiff", `/v1/rule-sets/${draft.number}/diff`, {
-    query: { from: current },
-  });
+interface ChangesProps extends DraftProps {
+  /** Only rules that can be used have a meaning to compare. */
+  readonly isUsable: boolean;
+}
+
+function Changes({ draft, current, base, isUsable }: ChangesProps) {
+  const path = isUsable ? `/v1/rule-sets/${draft.number}/diff` : undefined;
+  const diff = useAnswer("ruleSetDiff", path, { query: { from: current } });
   return (
     <Card title={`Compared with version ${current}, which is published`} isWide>
-      {diff.error === undefined && (
-        <Loaded answer={diff}>{(data) => <RuleSetDiff diff={data} />}</Loaded>
-      )}
+      {isUsable && <Loaded answer={diff}>{(data) => <RuleSetDiff diff={data} />}</Loaded>}
       {base !== undefined && (
         <div class="rules-review-diff">
           <TextDiff

@@ -163,9 +163,14 @@ async function askService(text: string): Promise<readonly RuleProblem[]> {
   }
 }
 
+/** The word at the column; on a line without braces, all that it says. */
 function toDiagnostic(doc: Text, { message, line, column }: RuleProblem): Diagnostic {
-  const at = doc.line(Math.min(Math.max(1, line ?? 1), doc.lines));
-  const from = Math.min(at.to, at.from + Math.max(0, (column ?? 1) - 1));
-  const end = /^[\w."'/-]+/.exec(doc.sliceString(from, at.to))?.[0].length ?? 0;
-  return { from, to: end > 0 ? from + end : at.to, message, severity: "error", source: "service" };
+  const { from: start, text } = doc.line(Math.min(Math.max(1, line ?? 1), doc.lines));
+  const [indent = ""] = /^[\s-]*/.exec(text) ?? [];
+  const at = /[{[]/.test(text) ? Math.min(text.length, (column ?? 1) - 1) : indent.length;
+  const said = /[{[]/.test(text) ? /^[\w."'/-]+/ : /^[^#]*[^#\s]/;
+  const length = said.exec(text.slice(at))?.[0].length ?? 0;
+  const from = start + (length > 0 ? at : 0);
+  const to = start + (length > 0 ? at + length : text.length);
+  return { from, to, message, severity: "error", source: "service" };
 }
