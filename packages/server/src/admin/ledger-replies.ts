@@ -147,6 +147,18 @@ export const ledgerAnswers = {
     timeZone: required(text, "In which days begin."),
     items: required(many(quotaShape), "Meters that the tenant has not used are not listed."),
   }),
+  quotaShares: pageOf(
+    open({
+      tenant: required(text),
+      accountId: required(text),
+      meter: required(text, "The id of the rule."),
+      part: required(finiteNumber, "Which of the limits of the rule, from 0."),
+      period: required(period),
+      granted: required(finiteNumber, "The quota, top-ups and what was carried over."),
+      used: required(finiteNumber, "Units that were charged, reserved or leased."),
+      balance: required(finiteNumber, "What is left; below zero if more was used than granted."),
+    }),
+  ),
   usage: open({
     tenant: required(text),
     timeZone: required(text, "In which days begin."),

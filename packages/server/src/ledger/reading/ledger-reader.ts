@@ -13,6 +13,7 @@ import {
   entryPages,
   listEntries,
 } from "./entry-pages.js";
+import { type QuotaShare, readQuotaShares, type SharesFilter } from "./quota-shares.js";
 import { type QuotaFilter, type QuotaStatus, readQuotas } from "./quota-status.js";
 import { type ReconcileFilter, type Reconciliation, reconcile } from "./reconcile.js";
 import { type MeterUsage, readUsage, type UsageFilter } from "./usage.js";
@@ -31,6 +32,11 @@ export class LedgerReader {
   /** How the quotas of a subject stand. */
   quotas(filter: QuotaFilter): Promise<QuotaStatus[]> {
     return readQuotas(this.#database, filter);
+  }
+
+  /** The quotas of all subjects with a prefix, the most used first. */
+  shares(filter: SharesFilter): Promise<QuotaShare[]> {
+    return readQuotaShares(this.#database, filter);
   }
 
   /** What a subject used, by meter and day. */

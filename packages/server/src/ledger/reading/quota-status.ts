@@ -92,7 +92,7 @@ async function toStatus(
 }
 
 /** Grants that have expired end with the next entry; here they are gone already. */
-function standingOf(row: AccountRow, nowMs: number): { granted: number; balance: number } {
+export function standingOf(row: AccountRow, nowMs: number): { granted: number; balance: number } {
   const { granted, balance, grants } = new Account(row);
   const ended = grants.filter(
     ({ sequence, expiresAtMs }) => sequence !== QUOTA_GRANT && expiresAtMs <= nowMs,

@@ -48,6 +48,30 @@ describe.each(all)("the routes of the ledger, in $name", (databases) => {
     expect(await admin.ask("GET /v1/quotas")).toMatchObject({ status: 400 });
   });
 
+  it("GET /v1/quota-shares lists the quotas of all tenants, the most used first", async () => {
+    const busy = new AccountBuilder({ ...MONTH, subject: "tenant:busy" }).use(900);
+    await busy.write(admin.database);
+    await new AccountBuilder({ ...MONTH, subject: "tenant:acme|user:1" })
+      .use(999)
+      .write(admin.database);
+    const { body } = await admin.ask("GET /v1/quota-shares", { as: "viewer" });
+    const names = ({ items }: { items: { tenant: string }[] }) => items.map(({ tenant }) => tenant);
+    expect(names(body)).toEqual(["busy", "acme", "other"]);
+    expect(body.items[1]).toMatchObject({
+      meter: "exports",
+      granted: 1_000,
+      used: 450,
+      balance: 550,
+    });
+    const first = (await admin.ask("GET /v1/quota-shares?limit=2")).body;
+    expect([names(first), first.next]).toEqual([["busy", "acme"], "2"]);
+    const second = (await admin.ask("GET /v1/quota-shares?limit=2&after=2")).body;
+    expect([names(second), second.next]).toEqual([["other"], null]);
+    expect(names((await admin.ask("GET /v1/quota-shares?search=ot")).body)).toEqual(["other"]);
+    expect(names((await admin.ask("GET /v1/quota-shares?meter=none")).body)).toEqual([]);
+    expect((await admin.ask("GET /v1/quota-shares?after=10001")).status).toBe(400);
+  });
+
   it("GET /v1/usage adds up by the tenant's days; days in the query are its days too", async () => {
     const inUtc = await admin.ask("GET /v1/usage?tenant=acme&from=2023-11-01&to=2023-12-01");
     expect(inUtc.body.items).toMatchObject([

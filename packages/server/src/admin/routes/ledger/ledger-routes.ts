@@ -16,16 +16,19 @@ import {
   toExported,
 } from "../../../ledger/reading/entry-export.js";
 import type { EntryCursor, EntryFilter } from "../../../ledger/reading/entry-pages.js";
+import type { QuotaShare } from "../../../ledger/reading/quota-shares.js";
 import type { QuotaStatus } from "../../../ledger/reading/quota-status.js";
 import type { LedgerReport } from "../../../ledger/verify/report.js";
 import { json } from "../../admin-reply.js";
 import { ledgerAnswers } from "../../ledger-replies.js";
-import { paging, toPage } from "../../paging.js";
+import { paging, queryNumber, toPage } from "../../paging.js";
 import { type QueryTime, queryTime, toMs } from "../../query-time.js";
 import { ENTRIES_HEADER } from "../../reply-schemas.js";
 import { controlRoute, nothing, type Route } from "../../route.js";
 
 const MONTH_MS = 30 * 86_400_000;
+/** Quotas that can be paged through by share: whose share is smaller is found by name. */
+const SHARES_MAX = 10_000;
 const SUBJECT_LENGTH_MAX = 600;
 const KEEP_ALIVE_MS = 15_000;
 const JSON_HEADERS = {
@@ -64,6 +67,32 @@ export const ledgerRoutes: readonly Route[] = [
       const nowMs = wallMsOf(core);
       const items = await plane.ledger.quotas({ subject, meter, timeZone, nowMs });
       return json({ tenant, timeZone, items: items.map(toQuotaView) });
+    },
+  }),
+  controlRoute({
+    method: "GET",
+    path: "/v1/quota-shares",
+    role: "viewer",
+    summary: "How much of their durable quotas tenants have used, the most used first.",
+    query: object({
+      ...paging,
+      after: optional(
+        queryNumber({ min: 1, max: SHARES_MAX }),
+        "`next` of the page before. The first 10,000 can be read.",
+      ),
+      search: optional(entityName, "Only tenants whose id begins with this."),
+      meter: optional(ruleId, "Only quotas of this rule."),
+    }),
+    reply: ledgerAnswers.quotaShares,
+    handle: async (plane, { query }, { core }) => {
+      const { after: offset = 0, limit, search = "", meter } = query;
+      const nowMs = wallMsOf(core);
+      const page = { prefix: toSubject(search), meter, nowMs, offset, limit: limit + 1 };
+      const shares = await plane.ledger.shares(page);
+      const items = shares.slice(0, limit).map(toShareView);
+      const end = offset + limit;
+      const hasMore = shares.length > limit && end <= SHARES_MAX;
+      return json({ items, next: hasMore ? String(end) : null });
     },
   }),
   controlRoute({
@@ -194,6 +223,10 @@ function keepAlive(response: ServerResponse): () => void {
 /** The key of a tenant under rules with `key: tenant`. */
 export function toSubject(tenant: string): string {
   return `tenant:${tenant}`;
+}
+
+function toShareView({ subject, ...share }: QuotaShare) {
+  return { tenant: subject.slice(toSubject("").length), ...share };
 }
 
 /** A quota as it is answered. */
