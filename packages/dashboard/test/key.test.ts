@@ -53,6 +53,8 @@ describe("the page Key", () => {
     await page.getByText("Its key is blocked under rule everything").waitFor();
     await everything.getByText("Blocked for 24 h more").waitFor();
     expect(await statusOf()).toBe(429);
+    const history = page.getByRole("table").filter({ hasText: "Outcome" });
+    await history.getByRole("row", { name: /refused GET \/ everything blocked/ }).waitFor();
     await everything.getByRole("button", { name: "Unblock" }).click();
     await confirm(page, "Unblock", "it stopped");
     await page.getByText("would be allowed now").waitFor();

@@ -73,7 +73,7 @@ function formatLast(
   values: readonly (number | null)[] | undefined,
   format: (value: number) => string,
 ): string {
-  const value = values?.at(-1);
+  const value = values?.findLast((each) => each !== null);
   return value === undefined || value === null ? "–" : format(value);
 }
 

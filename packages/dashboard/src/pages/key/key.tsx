@@ -1,12 +1,14 @@
 // The page Key: how one caller stands under the rules, why it would be refused, and what an operator can do about it.
 
 import { useState } from "preact/hooks";
+import { useMay } from "../../api/session.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { KeyText } from "../../ui/key-text.js";
 import { Page } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { useUrlQuery } from "../../ui/url-query.js";
 import { CallerControls } from "./caller-controls.js";
+import { History } from "./history.js";
 import "./key.css";
 import {
   type Facts,
@@ -56,12 +58,15 @@ function Found({ lookup }: { readonly lookup: Lookup }) {
     );
   if (isDigest(lookup.key))
     return (
-      <Empty title="This is only a digest of a key">
-        <p>
-          Viewers see digests instead of keys, and a digest can't be turned back:{" "}
-          <KeyText value={lookup.key} />. Ask an operator, or look the caller up above.
-        </p>
-      </Empty>
+      <>
+        <Empty title="This is only a digest of a key">
+          <p>
+            Viewers see digests instead of keys, and a digest can't be turned back:{" "}
+            <KeyText value={lookup.key} />. Ask an operator, or look the caller up above.
+          </p>
+        </Empty>
+        <History counterKey={lookup.key} isDigest />
+      </>
     );
   const facts = factsOfKey(lookup.key);
   return facts === undefined ? (
@@ -107,6 +112,7 @@ function Explained({ lookup, facts }: ExplainedProps) {
     method: query.method ?? facts.method ?? "GET",
     path: query.path ?? facts.path ?? "/",
   };
+  const maySeeKeys = useMay("operator");
   const [changeCount, setChangeCount] = useState(0);
   const body = { facts: request, counters: true };
   const answer = useAnswer("explain", "/v1/explain", { body, everyMs: EVERY_MS });
@@ -116,17 +122,18 @@ function Explained({ lookup, facts }: ExplainedProps) {
   };
   return (
     <Loaded answer={answer} lines={10}>
-      {(explanation) => (
-        <>
-          <Verdict explanation={explanation} facts={request} />
-          <CallerControls facts={request} changeCount={changeCount} onChanged={changed} />
-          <RuleCards
-            rules={inOrder(explanation.rules, lookup)}
-            facts={request}
-            onChanged={changed}
-          />
-        </>
-      )}
+      {(explanation) => {
+        const rules = inOrder(explanation.rules, lookup);
+        const counterKey = rules.find(({ key }) => key !== null)?.key;
+        return (
+          <>
+            <Verdict explanation={explanation} facts={request} />
+            <CallerControls facts={request} changeCount={changeCount} onChanged={changed} />
+            <RuleCards rules={rules} facts={request} onChanged={changed} />
+            {maySeeKeys && counterKey != null && <History counterKey={counterKey} />}
+          </>
+        );
+      }}
     </Loaded>
   );
 }

@@ -1,0 +1,84 @@
+// What was decided about a key of late: refusals, and all decisions if the key is among those that are sampled.
+
+import type { ReplyOf } from "sluice-server/api";
+import { useAnswer } from "../../api/use-answer.js";
+import { formatCount, formatDuration } from "../../ui/format.js";
+import { KeyText } from "../../ui/key-text.js";
+import { Badge, Card } from "../../ui/page.js";
+import { Loaded } from "../../ui/states.js";
+import { type Column, Table } from "../../ui/table.js";
+import { Time } from "../../ui/time.js";
+
+type Sample = ReplyOf<"samples">["items"][number];
+
+const EVERY_MS = 5_000;
+const LIMIT = 20;
+/** Where the port has no token, keys are shown to the pages that it serves, if they ask for it. */
+const CONFIRM = { "Sluice-Confirm": "clear-keys" };
+
+interface HistoryProps {
+  /** As it is counted, or its digest. */
+  readonly counterKey: string;
+  /** Whether it is a digest: then keys are not asked for in clear. */
+  readonly isDigest?: boolean;
+}
+
+/** The latest decisions. */
+export function History({ counterKey, isDigest = false }: HistoryProps) {
+  const query = { key: counterKey, limit: LIMIT, ...(!isDigest && { keys: "clear" }) };
+  const options = { query, everyMs: EVERY_MS, ...(!isDigest && { headers: CONFIRM }) };
+  const answer = useAnswer("samples", "/v1/samples", options);
+  return (
+    <Card title="Latest decisions" isWide>
+      <p class="note key-history">
+        Refusals, and everything about keys that are sampled: <KeyText value={counterKey} />
+      </p>
+      <Loaded answer={answer} lines={4}>
+        {({ items }) => (
+          <Table
+            label="Latest decisions"
+            columns={COLUMNS}
+            rows={items}
+            keyOf={(sample) => `${sample.atMs} ${items.indexOf(sample)}`}
+            empty="Nothing about this key was kept: it was not refused of late, and is not among the sampled keys."
+          />
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+const KINDS = { allowed: "good", delayed: "warn", blocked: "bad" } as const;
+const WORDS = { allowed: "allowed", delayed: "delayed", blocked: "refused" } as const;
+
+const COLUMNS: readonly Column<Sample>[] = [
+  { name: "When", cell: ({ atMs }) => <Time atMs={atMs} /> },
+  {
+    name: "Outcome",
+    cell: ({ outcome, shadowBlocked }) => (
+      <span>
+        <Badge kind={KINDS[outcome]}>{WORDS[outcome]}</Badge>{" "}
+        {shadowBlocked && <Badge kind="info">shadow</Badge>}
+      </span>
+    ),
+  },
+  {
+    name: "Request",
+    cell: ({ facts }) =>
+      facts === null ? "–" : <KeyText value={`${facts.method} ${facts.path}`} lengthMax={60} />,
+  },
+  { name: "Rule", cell: ({ rule }) => rule ?? "–" },
+  { name: "Why", cell: ({ reason, delayMs }) => reason ?? waited(delayMs) },
+  {
+    name: "Left",
+    isNumber: true,
+    cell: ({ remaining, limit }) =>
+      remaining === null || limit === null
+        ? "–"
+        : `${formatCount(remaining)} of ${formatCount(limit)}`,
+  },
+];
+
+function waited(delayMs: number): string {
+  return delayMs > 0 ? `waited ${formatDuration(delayMs)}` : "";
+}

@@ -1,0 +1,99 @@
+// The quotas of all tenants, by the share that is used.
+
+import { useState } from "preact/hooks";
+import type { ReplyOf } from "sluice-server/api";
+import { useAnswer } from "../../api/use-answer.js";
+import { Button } from "../../ui/button.js";
+import { CopyButton } from "../../ui/copy.js";
+import { Field } from "../../ui/field.js";
+import { formatCount } from "../../ui/format.js";
+import { Gauge } from "../../ui/gauge.js";
+import { Card } from "../../ui/page.js";
+import { Pager } from "../../ui/pager.js";
+import { Empty, Loaded } from "../../ui/states.js";
+import { type Column, Table } from "../../ui/table.js";
+import { Time } from "../../ui/time.js";
+import { useUrlQuery } from "../../ui/url-query.js";
+
+type Share = ReplyOf<"quotaShares">["items"][number];
+
+const PAGE = 50;
+const EVERY_MS = 10_000;
+const RULE = `- id: exports
+  match: { path: /exports, methods: POST }
+  key: tenant
+  limit: { quota: { limit: 1000, period: month } }
+  durable: true`;
+
+/** The list, with its search. */
+export function QuotaList() {
+  const [url] = useUrlQuery();
+  const { search, meter, after } = url;
+  const query = { search, meter, after, limit: PAGE };
+  const answer = useAnswer("quotaShares", "/v1/quota-shares", { query, everyMs: EVERY_MS });
+  const isNarrowed = (search ?? meter) !== undefined;
+  return (
+    <Card title="Tenants" isWide>
+      <Search key={`${search} ${meter}`} />
+      <Loaded answer={answer} lines={6}>
+        {({ items, next }) => (
+          <>
+            <Table
+              label="Quotas"
+              columns={COLUMNS}
+              rows={items}
+              keyOf={({ accountId }) => accountId}
+              empty={isNarrowed ? "No tenant of that name has used a quota." : <NoneYet />}
+            />
+            <Pager next={next} />
+          </>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+function NoneYet() {
+  return (
+    <Empty title="No tenant has used a durable quota yet">
+      <p>A rule with `durable` keeps a quota in the ledger, for billing:</p>
+      <pre class="snippet">{RULE}</pre>
+      <CopyButton value={RULE} />
+    </Empty>
+  );
+}
+
+function Search() {
+  const [url, setUrl] = useUrlQuery();
+  const [search, setSearch] = useState(url.search ?? "");
+  const [meter, setMeter] = useState(url.meter ?? "");
+  const submit = (event: Event) => {
+    event.preventDefault();
+    setUrl({ search: search.trim(), meter: meter.trim(), after: undefined });
+  };
+  return (
+    <form class="filters" aria-label="Filters" onSubmit={submit}>
+      <Field label="Tenant begins with" value={search} onInput={setSearch} placeholder="acme" />
+      <Field label="Meter" value={meter} onInput={setMeter} placeholder="exports" />
+      <div>
+        <Button type="submit">Show</Button>
+      </div>
+    </form>
+  );
+}
+
+const COLUMNS: readonly Column<Share>[] = [
+  {
+    name: "Tenant",
+    cell: ({ tenant }) => <a href={`/dashboard/quotas/${encodeURIComponent(tenant)}`}>{tenant}</a>,
+  },
+  { name: "Meter", cell: ({ meter }) => meter },
+  {
+    name: "Used",
+    cell: ({ tenant, meter, used, granted }) => (
+      <Gauge used={used} limit={granted} label={`Used by ${tenant} of ${meter}`} />
+    ),
+  },
+  { name: "Left", isNumber: true, cell: ({ balance }) => formatCount(balance) },
+  { name: "Period ends", cell: ({ period }) => <Time atMs={period.endMs} /> },
+];

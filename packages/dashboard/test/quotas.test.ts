@@ -1,0 +1,93 @@
+import { stopAll } from "sluice-test-servers";
+import { afterAll, describe, expect, it } from "vitest";
+import { openPage, startDashboard } from "./dashboard-fixture.js";
+
+afterAll(stopAll);
+
+const RULES = {
+  version: 1,
+  rules: [
+    {
+      id: "exports",
+      key: "tenant",
+      onMissing: "refuse",
+      limit: { quota: { limit: 40, period: "month" } },
+      durable: true,
+    },
+  ],
+};
+
+describe("the page Quotas", () => {
+  it("shows what tenants used and where that leads, tops up once however often it is clicked, and exports the ledger", async () => {
+    const { url, gateway } = await startDashboard({
+      rules: RULES,
+      config: { identity: { apiKeys: "control", apiKey: {} } },
+    });
+    const send = async (method: string, path: string, body: object) => {
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(new URL(path, url), {
+        method,
+        headers,
+        body: JSON.stringify(body),
+      });
+      expect(response.ok).toBe(true);
+      return (await response.json()) as { secret: string };
+    };
+    for (const [tenant, uses] of [
+      ["acme", 30],
+      ["globex", 4],
+    ] as const) {
+      await send("PUT", `/v1/tenants/${tenant}`, {});
+      const { secret } = await send("POST", "/v1/api-keys", { tenant, name: "web" });
+      const statusOf = async () =>
+        (await fetch(gateway, { headers: { "x-api-key": secret } })).status;
+      await expect.poll(statusOf).toBe(200);
+      for (let i = 1; i < uses; i++) expect(await statusOf()).toBe(200);
+    }
+
+    const { page, faults } = await openPage(`${url}quotas`);
+    await page.getByText("30 of 40").waitFor();
+    const rows = page.getByRole("row");
+    expect(await rows.nth(1).textContent()).toContain("acme");
+    expect(await rows.nth(2).textContent()).toContain("globex");
+    await page.getByLabel("Tenant begins with").fill("ac");
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.waitForFunction(() => document.querySelectorAll("main tbody tr").length === 1);
+    await page.getByRole("link", { name: "acme" }).click();
+
+    const exports = page.getByRole("region", { name: "exports" });
+    await exports.getByText("10 units", { exact: true }).waitFor();
+    await exports.getByText(/It (runs out|lasts)/).waitFor();
+    await exports.getByRole("figure").locator("canvas").waitFor();
+    await exports.getByRole("button", { name: "Top up" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Units", { exact: true }).fill("25");
+    await dialog.getByLabel("Reason").fill("they paid");
+    await dialog.getByRole("button", { name: "Top up", exact: true }).dblclick();
+    await exports.getByText("35 units", { exact: true }).waitFor();
+    await exports.getByText("40 units and 25 on top").waitFor();
+    await exports.getByRole("button", { name: "Adjust" }).click();
+    await dialog.getByLabel("Units", { exact: true }).fill("-5");
+    await dialog.getByLabel("Reason").fill("a mistake");
+    await dialog.getByRole("button", { name: "Adjust", exact: true }).click();
+    await exports.getByText("30 units", { exact: true }).waitFor();
+
+    const ledger = page.getByRole("region", { name: "Ledger" });
+    await ledger.getByLabel("Kind").selectOption("grant");
+    await ledger.getByRole("button", { name: "Show" }).click();
+    await ledger.getByRole("row", { name: /\+25.*they paid/ }).waitFor();
+    const href = await ledger.getByRole("link", { name: "Export as CSV" }).getAttribute("href");
+    const csv = await (await fetch(new URL(href ?? "", url))).text();
+    expect(csv).toContain("they paid");
+    expect(csv).not.toContain(",use,");
+
+    const audit = (await (await fetch(new URL("/v1/audit?kind=quota", url))).json()) as {
+      items: { action: string; reason: string }[];
+    };
+    expect(audit.items.map(({ action, reason }) => `${action}: ${reason}`)).toEqual([
+      "adjust: a mistake",
+      "grant: they paid",
+    ]);
+    expect(faults).toEqual([]);
+  });
+});
