@@ -29,7 +29,7 @@ async function open() {
   const path = join(makeFolder("flush"), "a.db");
   database = openDatabase(`file:${path}`, "/");
   const making = database.query("CREATE TABLE t (n INTEGER)");
-  await vi.waitFor(() => expect(flushes).toHaveLength(1));
+  await vi.waitFor(() => expect(flushes).toHaveLength(1), 20_000);
   flushes[0]?.end();
   await making;
   flushes.length = 0;
@@ -50,7 +50,7 @@ it("resolves a transaction, and announces it, when its log is on the disk; readi
       await tx.announce();
     })
     .then(() => seen.push("resolved"));
-  await vi.waitFor(() => expect(flushes.map((each) => each.path)).toEqual([`${path}-wal`]));
+  await vi.waitFor(() => expect(flushes.map((each) => each.path)).toEqual([`${path}-wal`]), 20_000);
   expect(await count()).toBe(1);
   await pause(20);
   expect(seen).toEqual([]);
@@ -62,16 +62,16 @@ it("resolves a transaction, and announces it, when its log is on the disk; readi
 it("flushes once for all that was committed while another flush was under way", async () => {
   await open();
   const first = add(0);
-  await vi.waitFor(() => expect(flushes).toHaveLength(1));
+  await vi.waitFor(() => expect(flushes).toHaveLength(1), 20_000);
   let isDone = false;
   const others = Promise.all([1, 2, 3, 4, 5].map(add)).then(() => {
     isDone = true;
   });
-  await vi.waitFor(async () => expect(await count()).toBe(6));
+  await vi.waitFor(async () => expect(await count()).toBe(6), 20_000);
   // The one under way may have begun before they were written.
   flushes[0]?.end();
   await first;
-  await vi.waitFor(() => expect(flushes).toHaveLength(2));
+  await vi.waitFor(() => expect(flushes).toHaveLength(2), 20_000);
   expect(isDone).toBe(false);
   flushes[1]?.end();
   await others;
@@ -81,11 +81,11 @@ it("flushes once for all that was committed while another flush was under way", 
 it("fails the change whose flush fails, and not the next one", async () => {
   await open();
   const failing = add(1);
-  await vi.waitFor(() => expect(flushes).toHaveLength(1));
+  await vi.waitFor(() => expect(flushes).toHaveLength(1), 20_000);
   flushes[0]?.end(new Error("EIO: i/o error"));
   await expect(failing).rejects.toThrow(/can't be flushed to the disk: EIO/);
   const next = add(2);
-  await vi.waitFor(() => expect(flushes).toHaveLength(2));
+  await vi.waitFor(() => expect(flushes).toHaveLength(2), 20_000);
   flushes[1]?.end();
   await next;
 });

@@ -200,7 +200,7 @@ describe.each(all)("a control node with $name", (databases) => {
           return (await fetch(`${admin}/v1/rules`, { headers })).status;
         }),
       );
-    await vi.waitFor(async () => expect(await statuses()).toEqual([200, 200]), 2_000);
+    await vi.waitFor(async () => expect(await statuses()).toEqual([200, 200]), 20_000);
     await accessTokens.revoke(by(), token.id);
     expect((await statuses())[0]).toBe(401);
     await vi.waitFor(async () => expect(await statuses()).toEqual([401, 401]), 2_000);
@@ -210,7 +210,7 @@ describe.each(all)("a control node with $name", (databases) => {
     const url = await databases.create();
     const [one, two] = [await start(toControlService(url)), await start(toControlService(url))];
     await publish(planeOf(one), textOf(10));
-    await vi.waitFor(() => expect(two.core.policy.rules.rules[0]?.id).toBe("a"), 2_000);
+    await vi.waitFor(() => expect(two.core.policy.rules.rules[0]?.id).toBe("a"), 20_000);
     await remainingOf(two);
     expect(await remainingOf(two)).toBe(8);
     await publish(planeOf(one), textOf(5));
@@ -304,7 +304,7 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
     expect(follower.core.policy.rules.rules.map(({ id }) => id)).toEqual(["per-address"]);
     await remainingOf(follower);
     await publish(plane, textOf(10));
-    await vi.waitFor(() => expect(follower.core.policy.rules.rules[0]?.id).toBe("a"), 2_000);
+    await vi.waitFor(() => expect(follower.core.policy.rules.rules[0]?.id).toBe("a"), 20_000);
     const ask = async (service: Service, path: string, token = ADMIN_TOKEN) => {
       const headers = { authorization: `Bearer ${token}` };
       const response = await fetch(`${urlOf(service)}${path}`, { headers });

@@ -119,7 +119,7 @@ describe("drain", () => {
     expect(service.isReady()).toBe(true);
     const draining = service.drain();
     expect(service.isReady()).toBe(false);
-    await vi.waitFor(() => expect(events).toEqual(["drain gateway", "drain decision"]));
+    await vi.waitFor(() => expect(events).toEqual(["drain gateway", "drain decision"]), 20_000);
     for (const listener of listeners) listener.finish();
     await draining;
     const closed = ["close gateway", "close decision", "close admin"];
@@ -154,7 +154,7 @@ describe("drain", () => {
     const service = await started(toTestConfig(), { openers });
     listeners[1].drain = () => Promise.reject(new Error("broken"));
     const draining = service.drain();
-    await vi.waitFor(() => expect(events).toEqual(["drain gateway"]));
+    await vi.waitFor(() => expect(events).toEqual(["drain gateway"]), 20_000);
     listeners[0].finish();
     await draining;
     expect(events.slice(1)).toEqual(["close gateway", "close decision"]);
@@ -171,7 +171,7 @@ describe("drain", () => {
     const { events, openers } = fakeListeners("gateway");
     const service = await started(toTestConfig(), { openers });
     void service.drain();
-    await vi.waitFor(() => expect(events).toEqual(["drain gateway"]));
+    await vi.waitFor(() => expect(events).toEqual(["drain gateway"]), 20_000);
     await service.close();
     expect(events).toEqual(["drain gateway", "close gateway"]);
     expect(() => service.core.policy.admit(FACTS)).toThrow("closed");
@@ -291,7 +291,7 @@ describe("reload", () => {
       ]);
       write(rules(limit));
       clock.advance(10_000);
-      await vi.waitFor(() => expect(reloads.at(-1)).toEqual(["config", undefined]));
+      await vi.waitFor(() => expect(reloads.at(-1)).toEqual(["config", undefined]), 20_000);
       expect(reloads.filter(([, error]) => error !== undefined)).toHaveLength(2);
       expect(reloads).toContainEqual(["rules", undefined]);
     },

@@ -44,7 +44,7 @@ describe("spans", () => {
     await vi.waitFor(() => {
       telemetry.decided("gateway", looked, facts, 2.5);
       expect(spans.length).toBeGreaterThan(0);
-    });
+    }, 20_000);
     spans.length = 0;
     for (let i = 0; i < 2; i++) telemetry.decided("envoy", await policy.admit(facts), facts, 2.5);
     expect(spans.map(({ name }) => name)).toEqual(["sluice.decide", "sluice.decide"]);
@@ -76,7 +76,7 @@ describe("spans", () => {
     await vi.waitFor(() => {
       telemetry.decided("gateway", first, facts);
       expect(spans.length).toBeGreaterThan(0);
-    });
+    }, 20_000);
     spans.length = 0;
     telemetry.decided("gateway", first, facts);
     telemetry.decided("gateway", second, facts, 7);

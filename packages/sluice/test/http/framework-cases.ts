@@ -126,7 +126,7 @@ async function hangUp(call: Caller, path: string, when: () => boolean): Promise<
     (response) => response.text(),
     () => "gone",
   );
-  await vi.waitFor(() => expect(when()).toBe(true));
+  await vi.waitFor(() => expect(when()).toBe(true), 20_000);
   controller.abort();
   await gone.catch(() => {});
 }
@@ -313,7 +313,7 @@ const cases: readonly Case[] = [
       };
       const call = await serve({ limit: permits() }, handle);
       const first = call();
-      await vi.waitFor(() => expect(seen).toHaveLength(1));
+      await vi.waitFor(() => expect(seen).toHaveLength(1), 20_000);
       expect((await call()).status).toBe(429);
       open();
       expect(await (await first).text()).toBe("done");
@@ -389,7 +389,7 @@ const cases: readonly Case[] = [
       const socket = connect(Number(new URL((await call("/rate_limit")).url).port), "127.0.0.1");
       const queued = "GET /next HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(15);
       socket.write(`GET /first HTTP/1.1\r\nHost: localhost\r\n\r\n${queued}`);
-      await vi.waitFor(() => expect(seen).toHaveLength(16));
+      await vi.waitFor(() => expect(seen).toHaveLength(16), 20_000);
       socket.destroy();
       await vi.waitFor(async () => expect(await places()).toBe(true), { timeout: 3_000 });
     },
@@ -419,7 +419,7 @@ const cases: readonly Case[] = [
         body: "answer",
       }));
       for (let i = 0; i < 3; i++) await untilFree(call);
-      await vi.waitFor(async () => expect((await call("/wrong")).status).toBe(401));
+      await vi.waitFor(async () => expect((await call("/wrong")).status).toBe(401), 20_000);
       expect(await statuses(call, ["/", "/"])).toEqual([429, 429]);
     },
   ],
@@ -432,7 +432,7 @@ const cases: readonly Case[] = [
         return greet();
       });
       for (let i = 0; i < 3; i++) await untilFree(call);
-      await vi.waitFor(async () => expect((await call("/broken")).status).toBe(500));
+      await vi.waitFor(async () => expect((await call("/broken")).status).toBe(500), 20_000);
       expect(await statuses(call, ["/", "/"])).toEqual([429, 429]);
     },
   ],
@@ -452,9 +452,9 @@ const cases: readonly Case[] = [
         return Number(response.headers.get("x-ratelimit-remaining"));
       };
       expect(await left("/")).toBe(99);
-      await vi.waitFor(async () => expect(await peekLeft(call)).toBe(60));
+      await vi.waitFor(async () => expect(await peekLeft(call)).toBe(60), 20_000);
       expect(await left("/stream")).toBe(59);
-      await vi.waitFor(async () => expect(await peekLeft(call)).toBe(50));
+      await vi.waitFor(async () => expect(await peekLeft(call)).toBe(50), 20_000);
       expect(clock.now()).toBe(START_MS);
     },
   ],
@@ -479,7 +479,7 @@ const cases: readonly Case[] = [
       const left = async (path: string, expected: number) => {
         // What claims to be compressed and is not is an error of the client.
         await (await call(path)).arrayBuffer().catch(() => {});
-        await vi.waitFor(async () => expect(await peekLeft(call)).toBe(expected));
+        await vi.waitFor(async () => expect(await peekLeft(call)).toBe(expected), 20_000);
       };
       await left("/json", 60);
       await left("/stream", 50);
@@ -497,7 +497,7 @@ const cases: readonly Case[] = [
       });
       await (await call()).text();
       expect(seen[0].rateLimit).toMatchObject({ limit: 100, used: 1, remaining: 99 });
-      await vi.waitFor(async () => expect(await peekLeft(call)).toBe(70));
+      await vi.waitFor(async () => expect(await peekLeft(call)).toBe(70), 20_000);
     },
   ],
   [
@@ -506,7 +506,7 @@ const cases: readonly Case[] = [
       const call = await serveRules([{ id: "slow", ...slow }]);
       expect((await call()).status).toBe(200);
       const second = call();
-      await vi.waitFor(() => expect(clock.pending).toBe(1));
+      await vi.waitFor(() => expect(clock.pending).toBe(1), 20_000);
       expect(seen).toHaveLength(1);
       clock.advance(999);
       expect(seen).toHaveLength(1);
@@ -521,7 +521,7 @@ const cases: readonly Case[] = [
       const call = await serve(slow);
       expect((await call()).status).toBe(200);
       await hangUp(call, "/", () => clock.pending === 1);
-      await vi.waitFor(() => expect(clock.pending).toBe(0));
+      await vi.waitFor(() => expect(clock.pending).toBe(0), 20_000);
       clock.advance(1_000);
       expect(seen).toHaveLength(1);
     },
@@ -532,7 +532,7 @@ const cases: readonly Case[] = [
       const call = await serve({ ...slow, delayedMax: 1 });
       expect((await call()).status).toBe(200);
       const second = call();
-      await vi.waitFor(() => expect(clock.pending).toBe(1));
+      await vi.waitFor(() => expect(clock.pending).toBe(1), 20_000);
       expect((await call()).status).toBe(429);
       clock.advance(1_000);
       expect((await second).status).toBe(200);

@@ -105,7 +105,7 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
     const { node, problems } = await openNode(config);
     await listener.close();
     await first.close();
-    await vi.waitFor(() => expect(problems).toHaveBeenCalled(), 5_000);
+    await vi.waitFor(() => expect(problems).toHaveBeenCalled(), 20_000);
     expect(tierOf(node, "a")).toBe("one");
     const second = await openControl(url);
     for (const tier of ["two", "three", "four"]) await savePlan(second, "a", tier);

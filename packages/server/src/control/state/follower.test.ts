@@ -86,7 +86,7 @@ describe.each(all)("a follower of $name", (databases) => {
     );
     await changes.apply(by(), () => [save("a", 2)]);
     isAway = false;
-    await vi.waitFor(() => expect(after.state.find("plan", "a")).toEqual({ n: 2 }), 5_000);
+    await vi.waitFor(() => expect(after.state.find("plan", "a")).toEqual({ n: 2 }), 20_000);
   });
 
   it("goes back with a database that was restored from a backup", async () => {

@@ -101,7 +101,7 @@ describe("a worker that is gone", () => {
     }) as never);
     const { store, cut } = setUpOn(undefined, inner);
     const deciding = store.decide([permit], { hold: true });
-    await vi.waitUntil(() => asked.mock.calls.length > 0);
+    await vi.waitUntil(() => asked.mock.calls.length > 0, 20_000);
     cut();
     await expect(deciding).rejects.toThrow("has exited");
     go();

@@ -135,7 +135,7 @@ describe("Koa's own ways", () => {
     });
     const url = await start(app);
     for (let i = 0; i < 3; i++) {
-      await vi.waitFor(async () => expect((await fetch(url)).status).toBe(200));
+      await vi.waitFor(async () => expect((await fetch(url)).status).toBe(200), 20_000);
     }
   });
 

@@ -150,7 +150,7 @@ describe("rateLimit in Fastify", () => {
     app.register(rateLimit({ limit: concurrency({ limit: 1, permitMs: 60_000 }), clock }));
     app.get("/", async () => "hello");
     for (let n = 0; n < 3; n++) {
-      await vi.waitFor(async () => expect((await app.inject("/")).statusCode).toBe(200));
+      await vi.waitFor(async () => expect((await app.inject("/")).statusCode).toBe(200), 20_000);
     }
   });
 
