@@ -17,6 +17,7 @@ interface LedgerOptions {
   readonly clock: { now(): number };
   readonly sweepMs: number;
   readonly retryMsMax: number;
+  readonly accountsCachedMax?: number;
 }
 
 /** Parts of the service that its package does not export. */
@@ -37,7 +38,7 @@ async function loadLedger(): Promise<LedgerModules> {
 export interface BenchDatabase {
   readonly database: Database;
   /** A ledger in it that sweeps nothing. */
-  openStore(): Store;
+  openStore(options?: { readonly accountsCachedMax?: number }): Store;
   end(): Promise<void>;
 }
 
@@ -60,7 +61,7 @@ async function open(url: string, end: () => Promise<void>): Promise<BenchDatabas
   const options = { actor: "bench", clock, sweepMs: 0, retryMsMax: 60_000 };
   return {
     database,
-    openStore: () => new LedgerStore(database, options),
+    openStore: (more = {}) => new LedgerStore(database, { ...options, ...more }),
     async end() {
       await database.close();
       await end();

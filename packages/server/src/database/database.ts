@@ -30,6 +30,12 @@ export interface TupleReader extends Reader {
   ): Promise<T[]>;
 }
 
+/** What says how a table is kept. */
+export interface SchemaReader {
+  /** Whether an index lets no two rows of a table have the same values in these columns, which it has in this order. */
+  hasUniqueIndex(table: string, columns: readonly string[]): Promise<boolean>;
+}
+
 /** What a transaction can do besides. */
 export interface Transaction extends Reader {
   /**
@@ -53,11 +59,16 @@ export interface TransactionOptions {
 export type Unsubscribe = () => void;
 
 /** A database. */
-export interface Database extends TupleReader {
-  /** `sqlite` or `postgres`, for logs. */
+export interface Database extends TupleReader, SchemaReader {
+  /** `sqlite` or `postgres`. */
   readonly dialect: string;
   /** Transactions that may run at the same time; others wait. */
   readonly transactionsMax: number;
+  /**
+   * As `query`, for a statement whose text never changes: a connection parses and plans it once. A connection that is
+   * lost may have run it.
+   */
+  queryPrepared<R extends Row = Row>(sql: string, values: readonly SqlValue[]): Promise<R[]>;
   /**
    * Runs `work` in a transaction: committed if it resolves, rolled back if it rejects.
    *

@@ -24,6 +24,11 @@ const CHANNEL = "sluice_changes";
 const EXCLUSIVE_LOCK = 7_561_234;
 const INT8 = 20;
 
+const UNIQUE_INDEXES = `SELECT (
+  SELECT string_agg(a.attname, ',' ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = i.indexrelid
+) AS columns FROM pg_index i
+WHERE i.indrelid = to_regclass($1) AND i.indisunique AND i.indisvalid AND i.indpred IS NULL`;
+
 function load(): typeof pg {
   return loadModule<typeof pg>("pg");
 }
@@ -52,6 +57,8 @@ class PostgresDatabase implements Database {
   readonly transactionsMax = CONNECTIONS_MAX;
   readonly #pool: pg.Pool;
   readonly #announcements: Announcements;
+  /** Of prepared statements, which all connections know by the same names. */
+  readonly #names = new Map<string, string>();
 
   constructor(config: pg.ClientConfig) {
     this.#pool = new (load().Pool)({ ...config, max: CONNECTIONS_MAX });
@@ -63,6 +70,19 @@ class PostgresDatabase implements Database {
   async query<R extends Row>(sql: string, values: readonly SqlValue[] = []): Promise<R[]> {
     try {
       return (await this.#pool.query<R>(sql, [...values])).rows;
+    } catch (cause) {
+      throw toError(cause);
+    }
+  }
+
+  async queryPrepared<R extends Row>(sql: string, values: readonly SqlValue[]): Promise<R[]> {
+    let name = this.#names.get(sql);
+    if (name === undefined) {
+      name = `sluice-${this.#names.size + 1}`;
+      this.#names.set(sql, name);
+    }
+    try {
+      return (await this.#pool.query<R>({ name, text: sql, values: [...values] })).rows;
     } catch (cause) {
       throw toError(cause);
     }
@@ -114,6 +134,11 @@ class PostgresDatabase implements Database {
       client.off("error", onLost);
       client.release(lost);
     }
+  }
+
+  async hasUniqueIndex(table: string, columns: readonly string[]): Promise<boolean> {
+    const rows = await this.query<{ columns: string }>(UNIQUE_INDEXES, [table]);
+    return rows.some((row) => row.columns === columns.join());
   }
 
   subscribe(onChange: () => void): Unsubscribe {

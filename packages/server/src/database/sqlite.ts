@@ -18,8 +18,14 @@ const BUSY_MS_MAX = 5_000;
 const BUSY_PAUSE_MS = 10;
 /** Prepared statements that are kept: lists of rows have one for each length. */
 const STATEMENTS_MAX = 1_000;
+/** The log is copied to the database when it has so many pages: 32 MB. SQLite's own default is 4 MB. */
+const CHECKPOINT_PAGES = 8_000;
 /** Statements that write nothing. */
 const READS = /^\s*(?:SELECT|PRAGMA)\b/i;
+
+const UNIQUE_INDEXES = `SELECT (
+  SELECT group_concat(i.name) FROM (SELECT name FROM pragma_index_info(l.name) ORDER BY seqno) i
+) AS columns FROM pragma_index_list($1) l WHERE l."unique" = 1`;
 
 /** Opens the file, and makes it if it is not there; only its user may read it. */
 export function openSqlite(path: string): Database {
@@ -52,12 +58,19 @@ class SqliteDatabase implements Database {
     db.exec("PRAGMA journal_mode = WAL");
     db.exec("PRAGMA synchronous = NORMAL");
     db.exec("PRAGMA foreign_keys = ON");
+    // A page that many transactions change is copied from the log to the database once for all of them.
+    db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
   }
 
   async query<R extends Row>(sql: string, values: readonly SqlValue[] = []): Promise<R[]> {
     const rows = await this.#inTurn(() => this.#whenFree(() => this.#run<R>(sql, values)));
     if (!READS.test(sql)) await this.#flushes.next();
     return rows;
+  }
+
+  /** Every statement is prepared once. */
+  queryPrepared<R extends Row>(sql: string, values: readonly SqlValue[]): Promise<R[]> {
+    return this.query<R>(sql, values);
   }
 
   async queryTuples<T extends readonly SqlValue[]>(
@@ -97,6 +110,11 @@ class SqliteDatabase implements Database {
     await this.#flushes.next();
     if (isAnnounced) this.#notify();
     return result;
+  }
+
+  async hasUniqueIndex(table: string, columns: readonly string[]): Promise<boolean> {
+    const rows = await this.query<{ columns: string }>(UNIQUE_INDEXES, [table]);
+    return rows.some((row) => row.columns === columns.join());
   }
 
   subscribe(onChange: () => void): Unsubscribe {

@@ -46,6 +46,11 @@ export interface LedgerStoreOptions {
   readonly retryMsMax?: number;
   /** How often reservations that expired are looked for. Default 5,000; 0 is never. */
   readonly sweepMs?: number;
+  /**
+   * How many accounts are kept as this process last left them, to decide on without reading them. Default 20,000; with 0
+   * every decision locks and reads its accounts.
+   */
+  readonly accountsCachedMax?: number;
   /** Of the idempotency keys of requests that bring none; no two processes may have the same. Default: random. */
   readonly keyPrefix?: string;
 }
@@ -53,6 +58,7 @@ export interface LedgerStoreOptions {
 const RESERVATION_MS = 600_000;
 const RETRY_MS_MAX = 2_000;
 const SWEEP_MS = 5_000;
+const ACCOUNTS_CACHED_MAX = 20_000;
 /** Reservations that a sweep returns in one go. */
 const SWEEP_MAX = 500;
 /** A lease is spent or returned within a second: the process of one that is older has died. */
@@ -78,6 +84,7 @@ export class LedgerStore implements Store {
       reservationMs: RESERVATION_MS,
       retryMsMax: RETRY_MS_MAX,
       sweepMs: SWEEP_MS,
+      accountsCachedMax: ACCOUNTS_CACHED_MAX,
       keyPrefix: randomPrefix(),
       ...options,
     };

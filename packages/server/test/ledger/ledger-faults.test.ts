@@ -197,24 +197,32 @@ describe("a ledger in a PostgreSQL that fails", () => {
     await store.close();
   }, 60_000);
 
-  it("resolves outcomes that a lost connection left unknown, wherever it is cut", async () => {
-    const url = server.createDatabase();
-    await migrate(open(url));
-    const cutter = await startReplyCutter(server.port);
-    const cut = open(url.replace(`:${server.port}/`, `:${cutter.port}/`));
-    const store = new LedgerStore(cut, { actor: "node-1", clock, retryMsMax: 30_000 });
-    for (let n = 0; n < 60; n++) {
-      cutter.cutAfterReplies = n % 7;
-      const some = ["a", "b", "c"].map((key) => store.decide(chargesOf(`tenant:${key}`)));
-      expect((await Promise.all(some)).map(({ allowed }) => allowed)).toEqual([true, true, true]);
-    }
-    expect(cutter.cuts).toBeGreaterThan(30);
-    cutter.server.close();
-    const database = open(url);
-    expect(await usedUnits(database)).toBe(180);
-    await expectWhole(database);
-    await store.close();
-  }, 60_000);
+  it.each([
+    ["under locks", 0, 7],
+    ["out of the cache", 1_000, 2],
+  ])(
+    "resolves outcomes that a lost connection left unknown, wherever it is cut: %s",
+    async (_, accountsCachedMax, replies) => {
+      const url = server.createDatabase();
+      await migrate(open(url));
+      const cutter = await startReplyCutter(server.port);
+      const cut = open(url.replace(`:${server.port}/`, `:${cutter.port}/`));
+      const options = { actor: "node-1", clock, retryMsMax: 30_000, accountsCachedMax };
+      const store = new LedgerStore(cut, options);
+      for (let n = 0; n < 60; n++) {
+        cutter.cutAfterReplies = n % replies;
+        const some = ["a", "b", "c"].map((key) => store.decide(chargesOf(`tenant:${key}`)));
+        expect((await Promise.all(some)).map(({ allowed }) => allowed)).toEqual([true, true, true]);
+      }
+      expect(cutter.cuts).toBeGreaterThan(25);
+      cutter.server.close();
+      const database = open(url);
+      expect(await usedUnits(database)).toBe(180);
+      await expectWhole(database);
+      await store.close();
+    },
+    60_000,
+  );
 
   it("refuses by an error when its disk is full, loses nothing, and goes on when there is room", async () => {
     const url = server.createDatabase();

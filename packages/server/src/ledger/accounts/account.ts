@@ -1,5 +1,5 @@
-// An account in the hands of a writer, who has its row locked: what is left, by grant, and the entries that are to be
-// written. It does arithmetic only; nothing here waits or asks.
+// An account in the hands of a writer: what is left, by grant, and the entries that are to be written. It does arithmetic
+// only; nothing here waits or asks.
 
 import type { AccountName } from "./account-id.js";
 import type { AccountRow } from "./account-row.js";
@@ -57,7 +57,7 @@ export interface Writer {
 /** The entry that opens an account grants the quota of the period. */
 export const QUOTA_GRANT = 1;
 
-/** An account whose row is locked. */
+/** An account that one writer at a time works on. */
 export class Account {
   readonly id: string;
   readonly name: AccountName;
@@ -70,6 +70,7 @@ export class Account {
   #balance: number;
   #sequence: number;
   #hash: string;
+  #stored: Pick<AccountRow, "sequence" | "hash">;
 
   constructor(row: AccountRow) {
     const { meter, part, subject } = row;
@@ -81,6 +82,19 @@ export class Account {
     this.#balance = row.balance;
     this.#sequence = row.sequence;
     this.#hash = row.hash;
+    this.#stored = { sequence: row.sequence, hash: row.hash };
+  }
+
+  /** The last entry that the database has, as far as this writer knows. */
+  get stored(): Pick<AccountRow, "sequence" | "hash"> {
+    return this.#stored;
+  }
+
+  /** Notes that the database has all entries. */
+  markStored(): void {
+    this.#stored = { sequence: this.#sequence, hash: this.#hash };
+    this.appended.length = 0;
+    this.#byKey.clear();
   }
 
   /** Whether it has its first entry. */

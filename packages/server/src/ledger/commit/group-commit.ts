@@ -2,23 +2,23 @@
 // and answered after the commit.
 
 import { BoundedMap, type Clock } from "sluice";
-import { afterAlive, atEndOfTurn, pause, readMs } from "../../base/clock.js";
+import { atEndOfTurn, pause, readMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { Database } from "../../database/database.js";
 import type { AccountSpec } from "../accounts/account-spec.js";
-import { makeAccounts, type Pending, type Report, runBatch } from "./batch.js";
-import type { Operation } from "./operation.js";
+import { AccountCache } from "./account-cache.js";
+import { Batch, type Pending, type Report } from "./batch.js";
+import { runCached } from "./cached-batch.js";
+import { makeAccounts, runLocked } from "./locked-batch.js";
+import { accountIdsOf, type Operation } from "./operation.js";
+import { WaitingLine } from "./waiting-line.js";
 
-/** Operations of one transaction. */
-const BATCH_MAX = 500;
 /** Operations that may wait; further ones are refused, so that a database that hangs does not fill the memory. */
 const WAITING_MAX = 50_000;
 /** Accounts that are known to be there. */
 const KNOWN_MAX = 100_000;
-/** How long operations are collected while a transaction is under way. */
-const COLLECT_MS = 2;
-/** Transactions that run beside each other: more of them would be smaller, and cost more than they save. */
-const BESIDE_MAX = 2;
+/** Transactions that run beside each other, on different accounts. */
+const BESIDE_MAX = 4;
 const RETRY_PAUSE_MS = 20;
 const RETRY_PAUSE_MS_MAX = 500;
 
@@ -29,6 +29,8 @@ export interface GroupCommitOptions {
   readonly clock: Clock;
   /** How long a transaction is tried again while the database is unavailable. */
   readonly retryMsMax: number;
+  /** How many accounts are kept to decide on without reading them. */
+  readonly accountsCachedMax: number;
 }
 
 /** Figures of a group commit. */
@@ -37,6 +39,8 @@ export interface GroupCommitStats {
   readonly operations: number;
   readonly retries: number;
   readonly failures: number;
+  /** Transactions that were decided without reading, and had to be run again under locks. */
+  readonly outdated: number;
   /** Operations that wait. */
   readonly waiting: number;
 }
@@ -45,19 +49,20 @@ export interface GroupCommitStats {
 export class GroupCommit {
   readonly #database: Database;
   readonly #options: GroupCommitOptions;
-  readonly #runningMax: number;
   readonly #known = new BoundedMap<string, true>(KNOWN_MAX);
-  #waiting: Pending[] = [];
+  readonly #cache: AccountCache;
+  readonly #waiting: WaitingLine;
   /** Transactions under way. */
   #running = 0;
   #isScheduled = false;
   #drained: (() => void)[] = [];
-  readonly #figures = { transactions: 0, operations: 0, retries: 0, failures: 0 };
+  readonly #figures = { transactions: 0, operations: 0, retries: 0, failures: 0, outdated: 0 };
 
   constructor(database: Database, options: GroupCommitOptions) {
     this.#database = database;
     this.#options = options;
-    this.#runningMax = Math.min(BESIDE_MAX, database.transactionsMax);
+    this.#cache = new AccountCache(options.accountsCachedMax);
+    this.#waiting = new WaitingLine(this.#cache);
   }
 
   get stats(): GroupCommitStats {
@@ -75,7 +80,7 @@ export class GroupCommit {
       return Promise.reject(new ServerError("SLUICE_DATABASE_UNAVAILABLE", seen));
     }
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.push({ operation, resolve, reject } as Pending<T> as Pending);
+      this.#waiting.add({ operation, resolve, reject } as Pending<T> as Pending);
       this.#schedule();
     });
   }
@@ -86,31 +91,32 @@ export class GroupCommit {
     await new Promise<void>((resolve) => this.#drained.push(resolve));
   }
 
-  /**
-   * An idle database gets what comes in the same turn of the event loop. While a transaction is under way, operations are
-   * collected a moment longer, and go beside it.
-   */
+  /** A transaction takes what came in the same turn of the event loop, and what waited for accounts in use. */
   #schedule(): void {
-    if (this.#isScheduled || this.#running >= this.#runningMax) return;
+    if (this.#isScheduled || this.#running >= BESIDE_MAX) return;
     this.#isScheduled = true;
-    const start = () => {
+    atEndOfTurn(() => {
       this.#isScheduled = false;
-      this.#startNext();
-    };
-    if (this.#running === 0) atEndOfTurn(start);
-    else afterAlive(COLLECT_MS, start);
+      this.#startReady();
+    });
   }
 
-  #startNext(): void {
-    if (this.#waiting.length === 0 || this.#running >= this.#runningMax) return;
-    const batch = this.#waiting.splice(0, BATCH_MAX);
+  #startReady(): void {
+    while (this.#running < BESIDE_MAX) {
+      const batch = this.#waiting.takeReady();
+      if (batch.length === 0) return;
+      this.#start(batch);
+    }
+  }
+
+  #start(batch: readonly Pending[]): void {
     this.#running++;
     void this.#answer(batch).then(() => {
+      this.#waiting.release(batch);
       this.#running--;
-      this.#startNext();
-      if (this.#running === 0) for (const drained of this.#drained.splice(0)) drained();
+      if (this.#waiting.length > 0) this.#schedule();
+      else if (this.#running === 0) for (const drained of this.#drained.splice(0)) drained();
     });
-    if (this.#waiting.length > 0) this.#schedule();
   }
 
   async #answer(batch: readonly Pending[]): Promise<void> {
@@ -122,7 +128,7 @@ export class GroupCommit {
     }
   }
 
-  async #commit(batch: readonly Pending[]): Promise<Report[]> {
+  async #commit(batch: readonly Pending[]): Promise<readonly Report[]> {
     const endMs = readMs() + this.#options.retryMsMax;
     for (let attempt = 0; ; attempt++) {
       try {
@@ -135,15 +141,57 @@ export class GroupCommit {
     }
   }
 
-  async #tryCommit(batch: readonly Pending[], isRepeated: boolean): Promise<Report[]> {
-    await this.#makeUnknown(batch);
-    const { actor, clock } = this.#options;
-    const reports = await this.#database.transaction((tx) =>
-      runBatch(tx, batch, { writer: { actor, atMs: Math.floor(clock.now()) }, isRepeated }),
-    );
+  async #tryCommit(pending: readonly Pending[], isRepeated: boolean): Promise<readonly Report[]> {
+    const isCached =
+      !isRepeated &&
+      pending.every(({ operation }) => accountIdsOf(operation).every((id) => this.#cache.has(id)));
+    const reports =
+      (isCached && (await this.#commitCached(pending))) ||
+      (await this.#commitLocked(pending, isRepeated));
     this.#figures.transactions++;
-    this.#figures.operations += batch.length;
+    this.#figures.operations += pending.length;
     return reports;
+  }
+
+  /** Returns undefined if nothing was written, because what the cache has is outdated. */
+  async #commitCached(pending: readonly Pending[]): Promise<readonly Report[] | undefined> {
+    const batch = this.#toBatch(pending);
+    for (const id of batch.ids) batch.add(this.#cache.take(id));
+    const { reports, changedIds } = await runCached(this.#database, batch);
+    if (reports !== undefined) {
+      this.#keep(batch);
+      return reports;
+    }
+    this.#figures.outdated++;
+    for (const id of changedIds) this.#cache.noteShared(id, readMs());
+    return undefined;
+  }
+
+  async #commitLocked(pending: readonly Pending[], isRepeated: boolean): Promise<Report[]> {
+    await this.#makeUnknown(pending);
+    const { batch, reports } = await this.#database.transaction(async (tx) => {
+      const batch = this.#toBatch(pending);
+      return { batch, reports: await runLocked(tx, batch, isRepeated) };
+    });
+    this.#keep(batch);
+    return reports;
+  }
+
+  #toBatch(pending: readonly Pending[]): Batch {
+    const { actor, clock } = this.#options;
+    return new Batch(pending, { actor, atMs: Math.floor(clock.now()) });
+  }
+
+  /** Accounts of subjects that are blocked are read each time. */
+  #keep(batch: Batch): void {
+    const nowMs = readMs();
+    for (const id of batch.ids) {
+      if (!batch.has(id)) continue;
+      const account = batch.account(id);
+      if (!account.isOpen || batch.blockedUntilMs(id) > batch.writer.atMs) continue;
+      account.markStored();
+      this.#cache.keep(account, nowMs);
+    }
   }
 
   /**

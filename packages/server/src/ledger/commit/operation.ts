@@ -23,8 +23,8 @@ export interface Hold {
 /** Finds an entry that was looked for, or that was written in this transaction. */
 export type FindEntry = (name: EntryName) => EntryRow | undefined;
 
-/** What an operation works on, under locks. */
-export interface LockedAccounts {
+/** What the operations of a batch work on. */
+export interface BatchAccounts {
   readonly writer: Writer;
   /** An account that the operation named. */
   account(id: string): Account;
@@ -37,9 +37,9 @@ export interface LockedAccounts {
 
 /** One operation. */
 export interface Operation<T> {
-  /** Accounts to be locked and, if they are not there, made. */
+  /** Accounts that it needs: made and opened if they are not there. */
   readonly specs: readonly AccountSpec[];
-  /** Accounts to be locked that are there, by id. */
+  /** Accounts that it needs and that are there, by id. */
   readonly ids?: readonly string[];
   /**
    * Entries that it has to know of. Asked again when those were looked for, until it names no others.
@@ -52,5 +52,10 @@ export interface Operation<T> {
    * Decides, and appends entries. May run several times, in transactions of which one is committed. What it throws
    * before it appended anything concerns this operation alone.
    */
-  apply(accounts: LockedAccounts): T;
+  apply(accounts: BatchAccounts): T;
+}
+
+/** The accounts that an operation needs, some perhaps twice. */
+export function accountIdsOf({ specs, ids = [] }: Operation<unknown>): readonly string[] {
+  return specs.length === 0 ? ids : [...specs.map(({ id }) => id), ...ids];
 }

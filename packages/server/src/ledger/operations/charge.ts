@@ -4,7 +4,7 @@
 import { type Charge, type ChargeReceipt, type Outcome, SluiceError, type Verdict } from "sluice";
 import type { AccountSpec } from "../accounts/account-spec.js";
 import { type Draws, type EntryRow, toEntry } from "../accounts/entry.js";
-import type { EntryName, FindEntry, LockedAccounts, Operation } from "../commit/operation.js";
+import type { BatchAccounts, EntryName, FindEntry, Operation } from "../commit/operation.js";
 import { endingsOf, type LedgerProof } from "./settle.js";
 import { toBlocked, toVerdict } from "./verdicts.js";
 
@@ -45,7 +45,7 @@ export class ChargeOperation implements Operation<Outcome> {
     return this.specs.flatMap((_, i) => this.#namesOf(i, find));
   }
 
-  apply(accounts: LockedAccounts): Outcome {
+  apply(accounts: BatchAccounts): Outcome {
     const found = this.specs.map((_, i) => this.#latest(i, accounts.find));
     const before = found.map(({ entry }) => entry);
     if (before.some((entry) => entry !== undefined)) return this.#recall(accounts, before);
@@ -121,7 +121,7 @@ export class ChargeOperation implements Operation<Outcome> {
   }
 
   /** Whether each charge passes, on what the ones before it leave. */
-  #weigh(accounts: LockedAccounts): boolean[] {
+  #weigh(accounts: BatchAccounts): boolean[] {
     const { atMs } = accounts.writer;
     const planned = new Map<string, number>();
     const weighOne = ({ cost }: Charge, i: number) => {
@@ -140,7 +140,7 @@ export class ChargeOperation implements Operation<Outcome> {
     );
   }
 
-  #take(accounts: LockedAccounts, charge: Charge, i: number, key: string): ChargeReceipt {
+  #take(accounts: BatchAccounts, charge: Charge, i: number, key: string): ChargeReceipt {
     const account = accounts.account(this.#idOf(i));
     const { kind, expiresAtMs } = this.#request;
     const { counter, cost } = charge;
@@ -162,7 +162,7 @@ export class ChargeOperation implements Operation<Outcome> {
     return { counter, key: charge.key, cost, proof };
   }
 
-  #refuse(accounts: LockedAccounts): Outcome {
+  #refuse(accounts: BatchAccounts): Outcome {
     const nowMs = accounts.writer.atMs;
     const verdicts = this.#request.charges.map(({ cost }, i) => {
       const account = accounts.account(this.#idOf(i));
@@ -173,7 +173,7 @@ export class ChargeOperation implements Operation<Outcome> {
     return { allowed: false, verdicts, receipts: [] };
   }
 
-  #recall(accounts: LockedAccounts, before: readonly (EntryRow | undefined)[]): Outcome {
+  #recall(accounts: BatchAccounts, before: readonly (EntryRow | undefined)[]): Outcome {
     const { charges, kind, idempotencyKey, wantsReceipts } = this.#request;
     const nowMs = accounts.writer.atMs;
     const verdicts: Verdict[] = [];

@@ -4,7 +4,7 @@ import { type CounterStatus, SluiceError } from "sluice";
 import type { Account } from "../accounts/account.js";
 import type { AccountSpec } from "../accounts/account-spec.js";
 import type { EntryDetails } from "../accounts/entry.js";
-import type { EntryName, FindEntry, LockedAccounts, Operation } from "../commit/operation.js";
+import type { BatchAccounts, EntryName, FindEntry, Operation } from "../commit/operation.js";
 import { toVerdict } from "./verdicts.js";
 
 /** What is done to the accounts of a list. */
@@ -51,7 +51,7 @@ export class ActOperation implements Operation<readonly CounterStatus[]> {
     }));
   }
 
-  apply(accounts: LockedAccounts): readonly CounterStatus[] {
+  apply(accounts: BatchAccounts): readonly CounterStatus[] {
     if (this.#act === debit) {
       for (const { spec, units } of this.#acts) mustHold(accounts.account(spec.id), -units);
     }
@@ -134,7 +134,7 @@ export class CorrectOperation implements Operation<Corrected | NotCorrected> {
     return ids.map((id) => ({ accountId: id, idempotencyKey }));
   }
 
-  apply(accounts: LockedAccounts): Corrected | NotCorrected {
+  apply(accounts: BatchAccounts): Corrected | NotCorrected {
     const { accountId, kind, amount } = this.#correction;
     const account = accounts.account(accountId);
     const [before] = this.lookups().flatMap((name) => accounts.find(name) ?? []);
@@ -152,7 +152,7 @@ export class CorrectOperation implements Operation<Corrected | NotCorrected> {
     };
   }
 
-  #make(account: Account, accounts: LockedAccounts): void {
+  #make(account: Account, accounts: BatchAccounts): void {
     const { kind, amount, actor, reason, idempotencyKey } = this.#correction;
     const writer = { ...accounts.writer, actor };
     const details: EntryDetails = { reason };

@@ -5,7 +5,7 @@ import type { Settling } from "sluice";
 import type { Account } from "../accounts/account.js";
 import { type Draws, type EntryKind, type EntryRow, toEntry } from "../accounts/entry.js";
 import { endExpired } from "../accounts/periods.js";
-import type { EntryName, LockedAccounts, Operation } from "../commit/operation.js";
+import type { BatchAccounts, EntryName, Operation } from "../commit/operation.js";
 import { mustHold } from "./operator.js";
 
 /** What a receipt of the ledger presents. */
@@ -56,7 +56,7 @@ export class SettleOperation implements Operation<void> {
     return this.#settlings.flatMap(({ receipt }) => endingsOf(proofOf(receipt)));
   }
 
-  apply(accounts: LockedAccounts): void {
+  apply(accounts: BatchAccounts): void {
     for (const { receipt, kept } of this.#settlings) {
       mustHold(accounts.account(proofOf(receipt).accountId), -kept);
     }
@@ -64,7 +64,7 @@ export class SettleOperation implements Operation<void> {
   }
 }
 
-function settleOne(accounts: LockedAccounts, { receipt, kept }: Settling): void {
+function settleOne(accounts: BatchAccounts, { receipt, kept }: Settling): void {
   const proof = proofOf(receipt);
   const [settled, expired] = endingsOf(proof).map(accounts.find);
   if (settled !== undefined) return;
@@ -102,7 +102,7 @@ export class ExpireOperation implements Operation<boolean> {
   }
 
   /** Whether it was this that returned it. */
-  apply(accounts: LockedAccounts): boolean {
+  apply(accounts: BatchAccounts): boolean {
     const { accountId, sequence, amount, details } = toEntry(this.#entry);
     const isSettled = endingsOf({ accountId, sequence }).some((name) => accounts.find(name));
     accounts.unhold(accountId, sequence);

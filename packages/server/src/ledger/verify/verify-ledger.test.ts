@@ -1,9 +1,10 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { testDatabases } from "../../../test/control/databases.js";
 import { AccountBuilder } from "../../../test/ledger/ledger-builder.js";
-import type { Database, Row, SqlValue, TupleReader } from "../../database/database.js";
+import type { Database, Row, SqlValue } from "../../database/database.js";
 import { statements } from "../sql/statements.js";
 import { verifyLedger } from "./verify-ledger.js";
+import type { LedgerReader } from "./verify-range.js";
 
 const all = testDatabases();
 afterAll(() => Promise.all(all.map((each) => each.stop())));
@@ -85,13 +86,14 @@ describe.each(all)("verifyLedger on $name", (databases) => {
     late.settle("commit", reservation, { units: 5, kept: 5 }).use(20);
     await writeAll([late]);
     let pages = 0;
-    const reader: TupleReader = {
+    const reader: LedgerReader = {
       query: async <R extends Row>(sql: string, values?: readonly SqlValue[]) => {
         if (sql === statements.listAccountsBetween && pages++ === 0) return stale as R[];
         if (sql === statements.listHoldsBetween) return staleHolds as R[];
         return database.query<R>(sql, values);
       },
       queryTuples: (sql, values) => database.queryTuples(sql, values),
+      hasUniqueIndex: (table, columns) => database.hasUniqueIndex(table, columns),
     };
     expect(await verifyLedger(reader)).toMatchObject({ entries: 5, problems: [] });
   });

@@ -1,9 +1,8 @@
 // Verifies the whole ledger: that balances are the sums of their entries, that the chains of hashes are whole, that no
 // charge went past its quota, and that whatever was settled was open. Reads all entries, in constant memory.
 
-import type { TupleReader } from "../../database/database.js";
 import { Findings, type LedgerReport } from "./report.js";
-import { type PageSizes, RangeVerifier } from "./verify-range.js";
+import { type LedgerReader, type PageSizes, RangeVerifier } from "./verify-range.js";
 
 /** Options of {@link verifyLedger}. */
 export interface VerifyOptions {
@@ -19,7 +18,7 @@ export interface VerifyOptions {
  * @throws ServerError `SLUICE_DATABASE_UNAVAILABLE` or `SLUICE_DATABASE_FAILED`.
  */
 export async function verifyLedger(
-  reader: TupleReader,
+  reader: LedgerReader,
   { listedMax, pages }: VerifyOptions = {},
 ): Promise<LedgerReport> {
   const findings = new Findings(listedMax);

@@ -2,7 +2,7 @@
 // on meanwhile. So an account that does not fit its entries is read once more, in one statement with its holds, and the
 // entries that were added in between are read too: what does not fit then is wrong.
 
-import type { Row, TupleReader } from "../../database/database.js";
+import type { Row, SchemaReader, TupleReader } from "../../database/database.js";
 import { accountIdOf } from "../accounts/account-id.js";
 import type { AccountRow } from "../accounts/account-row.js";
 import type { EntryValues } from "../accounts/entry.js";
@@ -27,6 +27,8 @@ export interface PageSizes {
 /** Larger pages are not faster, and block a process for longer. */
 export const PAGE_SIZES: PageSizes = { accounts: 500, entries: 5_000 };
 
+const UNIQUE_BY = ["idempotency_key", "account_id"];
+
 interface HoldRow extends Row {
   readonly account_id: string;
   readonly sequence: number;
@@ -34,17 +36,22 @@ interface HoldRow extends Row {
   readonly amount: number;
 }
 
+/** What a verifier reads from. */
+export type LedgerReader = TupleReader & SchemaReader;
+
 /** Verifies a range of accounts. */
 export class RangeVerifier {
-  readonly #reader: TupleReader;
+  readonly #reader: LedgerReader;
   readonly #findings: Findings;
   readonly #pages: PageSizes;
   /** Accounts of this page whose entries have not come yet. */
   #waiting = new Map<string, AccountRow>();
   #holds = new Map<string, Hold[]>();
   #current: CurrentAccount | undefined;
+  /** Whether two entries of an account may have the same key, as far as the database sees to it. */
+  #mayRepeat = true;
 
-  constructor(reader: TupleReader, findings: Findings, pages: PageSizes = PAGE_SIZES) {
+  constructor(reader: LedgerReader, findings: Findings, pages: PageSizes = PAGE_SIZES) {
     this.#reader = reader;
     this.#findings = findings;
     this.#pages = pages;
@@ -52,6 +59,7 @@ export class RangeVerifier {
 
   /** Reads and checks everything of a range. */
   async run({ after, upTo }: IdRange): Promise<void> {
+    this.#mayRepeat = !(await this.#reader.hasUniqueIndex("ledger_entries", UNIQUE_BY));
     let last = after;
     for (;;) {
       const values = [last, upTo ?? null, this.#pages.accounts];
@@ -217,8 +225,9 @@ export class RangeVerifier {
     return holds;
   }
 
-  /** The database has an index that allows none; this finds them if it was dropped. */
+  /** The database has an index that allows none, and can't have it while there are any: they are looked for without it. */
   async #findDuplicates(after: string, upTo: string): Promise<void> {
+    if (!this.#mayRepeat) return;
     const rows = await this.#reader.query<DuplicateRow>(statements.listDuplicatesBetween, [
       after,
       upTo,
