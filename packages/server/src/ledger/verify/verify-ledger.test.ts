@@ -2,6 +2,8 @@ import { afterAll, describe, expect, it } from "vitest";
 import { testDatabases } from "../../../test/control/databases.js";
 import { AccountBuilder } from "../../../test/ledger/ledger-builder.js";
 import type { Database, Row, SqlValue } from "../../database/database.js";
+import { migrate } from "../../database/migrate.js";
+import { migrations } from "../../database/migrations/migrations.js";
 import { statements } from "../sql/statements.js";
 import { verifyLedger } from "./verify-ledger.js";
 import type { LedgerReader } from "./verify-range.js";
@@ -234,6 +236,25 @@ describe.each(all)("verifyLedger on $name", (databases) => {
     const account = new AccountBuilder();
     make(account);
     expect(await verify(await writeAll([account]))).toEqual(found);
+  });
+
+  it("finds nothing wrong with entries that were there before migrations", async () => {
+    const database = databases.open(await databases.create());
+    await migrate(
+      database,
+      migrations.filter(({ number }) => number <= 4),
+    );
+    const accounts = wholeAccounts();
+    for (const account of accounts) await account.write(database);
+    await migrate(database);
+    const entries = accounts.reduce((sum, { sequence }) => sum + sequence, 0);
+    expect(await verifyLedger(database)).toMatchObject({ entries, problems: [] });
+    const unique = await database.hasUniqueIndex("ledger_entries", [
+      "idempotency_key",
+      "account_id",
+    ]);
+    expect(unique).toBe(true);
+    expect(await database.hasUniqueIndex("ledger_entries", ["at_ms"])).toBe(false);
   });
 
   it("finds duplicates of an idempotency key where the index that forbids them is gone", async () => {
