@@ -8,7 +8,7 @@ import type { Account } from "../accounts/account.js";
 const SHARED_MS = 1_000;
 const SHARED_MAX = 10_000;
 
-/** Accounts that nobody works on at the moment. */
+/** Accounts that no transaction under way works on. */
 export class AccountCache {
   readonly #accounts: BoundedMap<string, Account>;
   /** When accounts that others write too may be kept again. */
