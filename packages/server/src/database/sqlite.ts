@@ -185,7 +185,10 @@ class SqliteDatabase implements Database {
         statements.set(sql, prepared);
       }
       const { statement, order } = prepared;
-      return statement.all(order.map((place) => values[place] ?? null)) as R[];
+      const bound = order.map((place) => values[place] ?? null);
+      if (statement.reader) return statement.all(bound) as R[];
+      statement.run(bound);
+      return [];
     } catch (cause) {
       throw toError(cause);
     }

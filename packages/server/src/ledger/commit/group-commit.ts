@@ -17,8 +17,11 @@ import { WaitingLine } from "./waiting-line.js";
 const WAITING_MAX = 50_000;
 /** Accounts that are known to be there. */
 const KNOWN_MAX = 100_000;
-/** Transactions that run beside each other, on different accounts. */
-const BESIDE_MAX = 4;
+/** Transactions that run beside each other, on different accounts: more of them would be smaller, and cost more. */
+const BESIDE_MAX = 3;
+/** So few operations cost little by themselves, and wait for no other transaction while there is a connection. */
+const FEW_OPERATIONS = 16;
+const BESIDE_FEW_MAX = 7;
 const RETRY_PAUSE_MS = 20;
 const RETRY_PAUSE_MS_MAX = 500;
 
@@ -93,7 +96,7 @@ export class GroupCommit {
 
   /** A transaction takes what came in the same turn of the event loop, and what waited for accounts in use. */
   #schedule(): void {
-    if (this.#isScheduled || this.#running >= BESIDE_MAX) return;
+    if (this.#isScheduled || !this.#hasRoom) return;
     this.#isScheduled = true;
     atEndOfTurn(() => {
       this.#isScheduled = false;
@@ -101,8 +104,13 @@ export class GroupCommit {
     });
   }
 
+  get #hasRoom(): boolean {
+    const isFew = this.#waiting.length <= FEW_OPERATIONS;
+    return this.#running < (isFew ? BESIDE_FEW_MAX : BESIDE_MAX);
+  }
+
   #startReady(): void {
-    while (this.#running < BESIDE_MAX) {
+    while (this.#hasRoom) {
       const batch = this.#waiting.takeReady();
       if (batch.length === 0) return;
       this.#start(batch);

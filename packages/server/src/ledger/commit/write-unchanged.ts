@@ -40,21 +40,22 @@ async function inOneStatement(
   database: Database,
   { accounts, changes, absent, atMs }: UnchangedWrite,
 ): Promise<readonly string[] | undefined> {
-  const values = [
-    ...toColumns(accounts.map(toAccountValues), 8),
-    atMs,
-    ...toColumns(
-      absent.map(({ accountId, idempotencyKey }) => [accountId, idempotencyKey]),
-      2,
-    ),
-    ...toColumns(
-      changes.entries.map((row) => Object.values(row)),
-      11,
-    ),
-    ...toColumns(changes.holds, 6),
-    ...toColumns(changes.unheld, 2),
-  ];
-  const [outcome] = await database.queryPrepared<Outcome>(statements.writeUnchanged, values);
+  const names = absent.map(({ accountId, idempotencyKey }) => [accountId, idempotencyKey]);
+  const seen = [...toColumns(accounts.map(toAccountValues), 8), atMs];
+  const entries = toColumns(
+    changes.entries.map((row) => Object.values(row)),
+    11,
+  );
+  const isPlain = names.length + changes.holds.length + changes.unheld.length === 0;
+  const [outcome] = isPlain
+    ? await database.queryPrepared<Outcome>(statements.writeUnchanged, [...seen, ...entries])
+    : await database.queryPrepared<Outcome>(statements.writeUnchangedWithHolds, [
+        ...seen,
+        ...toColumns(names, 2),
+        ...entries,
+        ...toColumns(changes.holds, 6),
+        ...toColumns(changes.unheld, 2),
+      ]);
   if (outcome?.is_written === 1) return undefined;
   return outcome?.changed?.split(" ") ?? [];
 }

@@ -1,10 +1,10 @@
 -- PostgreSQL only. Writes what was decided on accounts as a process last saw them, all of it or nothing: nothing if one
--- of them has changed since, if its subject is blocked after $9, or if there is an entry that must not be there. Rows are
--- locked in the order of their ids, as everywhere; one that is changed meanwhile is compared as it is then. Entries are
--- looked for as of the start of the statement, which is enough: a later one changes its account.
+-- of them has changed since, or if its subject is blocked after $9. Rows are locked in the order of their ids, as
+-- everywhere; one that is changed meanwhile is compared as it is then. The first array of each list is in a SELECT so
+-- that its length is not known when the statement is planned: one plan is then as good as another, and is kept.
 WITH seen AS MATERIALIZED (
   SELECT * FROM unnest(
-    $1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], $8::text[]
+    (SELECT $1::text[]), $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[], $8::text[]
   ) AS s (id, stored_sequence, stored_hash, quota, balance, state, sequence, hash)
 ), same AS MATERIALIZED (
   SELECT a.id FROM seen s JOIN ledger_accounts a ON a.id = s.id
@@ -14,29 +14,19 @@ WITH seen AS MATERIALIZED (
   )
   ORDER BY a.id FOR UPDATE OF a
 ), outcome AS MATERIALIZED (
-  SELECT (SELECT COUNT(*) FROM same) = (SELECT COUNT(*) FROM seen) AND NOT EXISTS (
-    SELECT 1 FROM unnest($10::text[], $11::text[]) AS n (account_id, idempotency_key)
-      JOIN ledger_entries e ON e.account_id = n.account_id AND e.idempotency_key = n.idempotency_key
-  ) AS is_written
+  SELECT (SELECT COUNT(*) FROM same) = (SELECT COUNT(*) FROM seen) AS is_written
 ), entries AS (
   INSERT INTO ledger_entries (
     account_id, sequence, kind, amount, balance, idempotency_key, settles, actor, at_ms, details, previous_hash
   )
   SELECT * FROM unnest(
-    $12::text[], $13::bigint[], $14::text[], $15::bigint[], $16::bigint[], $17::text[], $18::bigint[], $19::text[],
-    $20::bigint[], $21::text[], $22::text[]
+    (SELECT $10::text[]), $11::bigint[], $12::text[], $13::bigint[], $14::bigint[], $15::text[], $16::bigint[], $17::text[],
+    $18::bigint[], $19::text[], $20::text[]
   ) WHERE (SELECT is_written FROM outcome)
 ), accounts AS (
   UPDATE ledger_accounts a
   SET quota = s.quota, balance = s.balance, state = s.state, sequence = s.sequence, hash = s.hash
   FROM seen s WHERE a.id = s.id AND s.sequence > s.stored_sequence AND (SELECT is_written FROM outcome)
-), held AS (
-  INSERT INTO ledger_holds (account_id, sequence, kind, amount, holder, expires_at_ms)
-  SELECT * FROM unnest($23::text[], $24::bigint[], $25::text[], $26::bigint[], $27::text[], $28::bigint[])
-  WHERE (SELECT is_written FROM outcome)
-), unheld AS (
-  DELETE FROM ledger_holds h USING unnest($29::text[], $30::bigint[]) AS u (account_id, sequence)
-  WHERE h.account_id = u.account_id AND h.sequence = u.sequence AND (SELECT is_written FROM outcome)
 )
 SELECT is_written::int AS is_written, CASE WHEN NOT is_written THEN (
   SELECT string_agg(s.id, ' ') FROM seen s WHERE NOT EXISTS (SELECT 1 FROM same m WHERE m.id = s.id)
