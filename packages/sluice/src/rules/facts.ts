@@ -14,6 +14,8 @@ export interface Facts {
   /** Never the API key itself but a hash of it, or the id that a key resolver gave it. */
   readonly apiKey?: string | undefined;
   readonly tenant?: string | undefined;
+  /** The tenant as it stands in keys, where that is known already. @internal */
+  readonly tenantKey?: string | undefined;
   /** Which of a rule's tiers holds. */
   readonly tier?: string | undefined;
   /**

@@ -1,9 +1,9 @@
 import { webcrypto } from "node:crypto";
 import { afterAll, describe, expect, it } from "vitest";
 import { testDatabases } from "../../../test/control/databases.js";
+import { FullKeyResolver } from "../../../test/control/full-key-resolver.js";
 import { Changes } from "../changes/changes.js";
 import { DatabaseFeed } from "../feed/database-feed.js";
-import { ControlKeyResolver } from "../keys/control-key-resolver.js";
 import { Follower } from "../state/follower.js";
 import { ApiKeys } from "./api-keys.js";
 
@@ -32,7 +32,7 @@ describe.each(all)("API keys in $name", (databases) => {
       const follower = new Follower({ feed: new DatabaseFeed(database) });
       await follower.start();
       await follower.close();
-      const resolver = new ControlKeyResolver({
+      const resolver = new FullKeyResolver({
         state: follower.state,
         lookUp: async () => undefined,
         lookupsPerSecond: 10,

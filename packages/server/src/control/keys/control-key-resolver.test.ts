@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { FullKeyResolver } from "../../../test/control/full-key-resolver.js";
 import { fillFromSystem, makeSecret } from "../credentials/secret-format.js";
 import type { EntityBody, EntityKind } from "../entities/entities.js";
 import { ControlState } from "../state/state.js";
-import { ControlKeyResolver, type ControlKeyResolverOptions } from "./control-key-resolver.js";
+import type { ControlKeyResolverOptions } from "./control-key-resolver.js";
 import { type LastUses, STORED_MAX } from "./key-uses.js";
 
 const HOUR_MS = 3_600_000;
@@ -22,7 +23,7 @@ function stand(options: Partial<ControlKeyResolverOptions> = {}) {
   const clock = { nowMs: START_MS };
   const asked: string[] = [];
   const elsewhere = new Map<string, EntityBody>();
-  const resolver = new ControlKeyResolver({
+  const resolver = new FullKeyResolver({
     state,
     lookUp: async (id) => {
       asked.push(id);

@@ -2,14 +2,15 @@
 // well formed and not known may have been made a moment ago on another node, and is looked up at a bounded rate.
 
 import type { KeyAnswer, KeyResolver, ResolvedKey, UnknownKeys } from "sluice/api-keys";
-import { type CachedKeyResolver, cachedKeyResolver } from "sluice/api-keys";
+import { type CachedKeyResolver, cachedKeyResolver, SharedKey } from "sluice/api-keys";
+import type { TenantProfile } from "sluice/rules";
 import { every, readMs, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import { isSameHash, readSecret } from "../credentials/secret-format.js";
 import type { EntityBody, EntityKind } from "../entities/entities.js";
 import { tenantProfileOf } from "../state/policy-inputs.js";
 import type { ControlState } from "../state/state.js";
-import { idIn, type KeyBody, type KeyTable, NO_SCOPES, NO_SLOT } from "./key-table.js";
+import { idIn, type KeyBody, type KeyRights, type KeyTable, NO_SLOT } from "./key-table.js";
 import { KeyUses, type StoreUses, UsesFlush } from "./key-uses.js";
 
 /** Finds an API key that this node does not know; undefined if there is none. It may reject. */
@@ -39,8 +40,8 @@ const NEGATIVE_MS = 1_000;
 const KEYS_MAX = 10_000;
 const TICK_MS = 60_000;
 
-/** What the keys of a tenant have in common. */
-type TenantFacts = Pick<ResolvedKey, "tenant" | "tier" | "plan" | "attributes">;
+/** Of a tenant that this node does not know. */
+const NO_PROFILE: Partial<TenantProfile> = {};
 
 /** Resolves keys until it is closed. */
 export class ControlKeyResolver implements KeyResolver {
@@ -51,10 +52,8 @@ export class ControlKeyResolver implements KeyResolver {
   readonly #flush: UsesFlush | undefined;
   readonly #others: CachedKeyResolver;
   readonly #stop: () => void;
-  /** By the number of a tenant; made when a key of it is resolved. */
-  #tenants: (TenantFacts | undefined)[] = [];
-  /** By their number, in the same way. */
-  #scopes: (readonly string[] | undefined)[] = [NO_SCOPES];
+  /** By the number of tenant and scopes; made when a key that has them is resolved. */
+  #shared: (SharedKey | undefined)[] = [];
 
   constructor(options: ControlKeyResolverOptions) {
     const { state, lookUp, lookupsPerSecond, unknownKeys, now = wallMs, onError } = options;
@@ -79,14 +78,13 @@ export class ControlKeyResolver implements KeyResolver {
   /** What a key stands for. Suspended tenants are resolved too: that they are refused is a matter of blocks. */
   resolve(sent: string): KeyAnswer | Promise<KeyAnswer> {
     const slot = this.#table.findVerified(sent);
-    return slot === NO_SLOT ? this.#resolveUnverified(sent) : this.#resolveVerified(slot, sent);
+    return slot === NO_SLOT ? this.#resolveUnverified(sent) : this.#resolveVerified(slot);
   }
 
   /** To be called after the state has changed. */
   changed(kinds: ReadonlySet<EntityKind>): void {
     if (!kinds.has("api-key") && !kinds.has("tenant") && !kinds.has("plan")) return;
-    this.#tenants = [];
-    this.#scopes = [NO_SCOPES];
+    this.#shared = [];
     this.#others.invalidate();
   }
 
@@ -100,30 +98,24 @@ export class ControlKeyResolver implements KeyResolver {
     this.#stop();
   }
 
-  #resolveVerified(slot: number, sent: string): ResolvedKey | undefined {
+  #resolveVerified(slot: number): ResolvedKey | SharedKey | undefined {
     const table = this.#table;
     const expiryMs = table.expiryOf(slot);
     if (expiryMs !== Number.POSITIVE_INFINITY && this.#now() >= expiryMs) return undefined;
     this.#uses.note(slot);
-    const number = table.tenantNumberOf(slot);
-    const facts = this.#tenants[number] ?? this.#toTenant(number, table.tenantOf(slot));
-    return toResolved(table.countedAsOf(slot) ?? idIn(sent), facts, this.#scopesOf(slot));
+    const number = table.rightsNumberOf(slot);
+    const shared = this.#shared[number] ?? this.#toShared(number, table.rightsOf(slot));
+    const countedAs = table.countedAsOf(slot);
+    return countedAs === undefined ? shared : shared.withId(countedAs);
   }
 
   /** A key that is sent for the first time, or that is unknown or wrong. */
   #resolveUnverified(sent: string): KeyAnswer | Promise<KeyAnswer> {
     const slot = this.#table.findSent(sent);
     if (slot !== NO_SLOT) {
-      return this.#verify(slot, sent) ? this.#resolveVerified(slot, sent) : undefined;
+      return this.#verify(slot, sent) ? this.#resolveVerified(slot) : undefined;
     }
     return readSecret("apiKey", sent) === undefined ? undefined : this.#others.resolve(sent);
-  }
-
-  #scopesOf(slot: number): readonly string[] {
-    const number = this.#table.scopesNumberOf(slot);
-    const scopes = this.#scopes[number] ?? this.#table.scopesOf(slot);
-    this.#scopes[number] = scopes;
-    return scopes;
   }
 
   /** Once for each key; from then on its fingerprint is compared, and every other key of that id is wrong. */
@@ -135,14 +127,16 @@ export class ControlKeyResolver implements KeyResolver {
     return true;
   }
 
-  #toTenant(number: number, tenant: string): TenantFacts {
-    const facts = this.#factsOf(tenant);
-    this.#tenants[number] = facts;
-    return facts;
+  #toShared(number: number, rights: KeyRights): SharedKey {
+    const shared = new SharedKey(this.#factsOf(rights), idIn);
+    this.#shared[number] = shared;
+    return shared;
   }
 
-  #factsOf(tenant: string): TenantFacts {
-    return { tenant, ...tenantProfileOf(this.#state, tenant) };
+  #factsOf({ tenant, scopes }: KeyRights): Omit<ResolvedKey, "id"> {
+    const { tier, plan, attributes } = tenantProfileOf(this.#state, tenant) ?? NO_PROFILE;
+    // A tenant without a plan is not to be looked up again for each request.
+    return { tenant, tier, plan: plan ?? null, scopes, attributes };
   }
 
   async #lookUp(sent: string, lookUp: LookUpKey): Promise<ResolvedKey | undefined> {
@@ -154,14 +148,8 @@ export class ControlKeyResolver implements KeyResolver {
     if (expiresAtMs !== undefined && this.#now() >= expiresAtMs) return undefined;
     const slot = this.#table.findSent(sent);
     if (slot !== NO_SLOT) this.#uses.note(slot);
-    return toResolved(countedAs ?? read.id, this.#factsOf(tenant), scopes);
+    return { id: countedAs ?? read.id, ...this.#factsOf({ tenant, scopes }) };
   }
-}
-
-function toResolved(id: string, facts: TenantFacts, scopes: readonly string[]): ResolvedKey {
-  const { tenant, tier, plan, attributes } = facts;
-  // A tenant without a plan is not to be looked up again for each request.
-  return { id, tenant, tier, plan: plan ?? null, scopes, attributes };
 }
 
 /** What follows the control plane: a follower, or a node. */

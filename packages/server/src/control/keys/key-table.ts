@@ -1,4 +1,4 @@
-// The API keys that a node knows, in typed arrays: some 110 to 140 bytes for each (bench control/key-bytes). Keys are
+// The API keys that a node knows, in typed arrays: some 90 to 120 bytes for each (bench control/key-bytes). Keys are
 // found by their id in a table of slots with linear probing. What only people read of a key, such as its name, stays in
 // the database.
 
@@ -6,8 +6,8 @@ import type { FillRandom } from "../credentials/secret-format.js";
 import type { EntityBody } from "../entities/entities.js";
 import { Interned } from "./interned.js";
 import {
-  COUNTED_AS,
   EXPIRES,
+  FLAG_BITS,
   HASH_BYTES,
   hashOfRow,
   hashOfWords,
@@ -15,14 +15,14 @@ import {
   ID_WORDS,
   idOfRow,
   isIdOf,
-  LAST_USE,
   moveRow,
   PRINT_HIGH,
   PRINT_LOW,
+  RIGHTS,
+  ROTATED,
   ROW,
-  SCOPES,
-  TENANT,
   toColumns,
+  USED,
   WIDTH,
   wordAt,
 } from "./key-columns.js";
@@ -62,6 +62,12 @@ export interface KeyBody extends EntityBody {
 
 /** Of a key that has none. */
 export const NO_SCOPES: readonly string[] = [];
+
+/** What many keys have in common. */
+export interface KeyRights {
+  readonly tenant: string;
+  readonly scopes: readonly string[];
+}
 
 /** Keys by id. The slot of a key is valid until the next change. */
 export class KeyTable {
@@ -111,18 +117,18 @@ export class KeyTable {
     let slot = this.find(id);
     if (slot === NO_SLOT) slot = this.#add(id);
     else this.#release(slot);
-    const { hashes, expiries, sequences } = this.#columns;
+    const { hashes, expiries, sequences, countedAs: others } = this.#columns;
     const hot = this.#hot;
     const row = this.#rowOf(slot);
     const at = slot * WIDTH;
-    const list = Array.isArray(scopes) && scopes.length > 0 ? scopes : undefined;
     const expires = typeof expiresAtMs === "number";
+    const isRotated = countedAs !== undefined;
+    const flags = (expires ? EXPIRES : 0) | (isRotated ? ROTATED : 0) | this.#flag(slot, USED);
+    hot[at + ROW] = toRowWord(row, flags);
     hot[at + PRINT_LOW] = 0;
     hot[at + PRINT_HIGH] = 0;
-    hot[at + TENANT] = this.#strings.add(String(tenant ?? ""));
-    hot[at + SCOPES] = list === undefined ? 0 : this.#strings.add(JSON.stringify(list));
-    hot[at + COUNTED_AS] = countedAs === undefined ? 0 : this.#strings.add(String(countedAs));
-    hot[at + EXPIRES] = expires ? 1 : 0;
+    hot[at + RIGHTS] = this.#strings.add(toRightsText(String(tenant ?? ""), scopes));
+    others[row] = isRotated ? this.#strings.add(String(countedAs)) : 0;
     hashes.set(Buffer.from(hash, "hex"), row * HASH_BYTES);
     expiries[row] = expires ? expiresAtMs : Number.POSITIVE_INFINITY;
     sequences[row] = sequence;
@@ -138,7 +144,8 @@ export class KeyTable {
     this.#empty(slot);
     const last = --this.#size;
     if (row !== last) {
-      this.#hot[this.slotOf(last) * WIDTH + ROW] = row + 1;
+      const moved = this.slotOf(last);
+      this.#hot[moved * WIDTH + ROW] = toRowWord(row, this.#flag(moved, EXPIRES | ROTATED | USED));
       moveRow(this.#columns, last, row);
     }
     return true;
@@ -194,34 +201,25 @@ export class KeyTable {
     return Buffer.from(this.#columns.hashes.buffer, from, HASH_BYTES).toString("hex");
   }
 
-  /** A number that stands for the tenant, the same for all of its keys. */
-  tenantNumberOf(slot: number): number {
-    return this.#word(slot, TENANT);
+  /** A number that stands for tenant and scopes, the same for all keys that have these. */
+  rightsNumberOf(slot: number): number {
+    return this.#word(slot, RIGHTS);
   }
 
-  tenantOf(slot: number): string {
-    return this.#strings.at(this.#word(slot, TENANT));
-  }
-
-  /** A number that stands for the scopes, the same for all keys that have them; 0 if there are none. */
-  scopesNumberOf(slot: number): number {
-    return this.#word(slot, SCOPES);
-  }
-
-  scopesOf(slot: number): readonly string[] {
-    const number = this.#word(slot, SCOPES);
-    return number === 0 ? NO_SCOPES : JSON.parse(this.#strings.at(number));
+  /** The tenant and the scopes of a key. */
+  rightsOf(slot: number): KeyRights {
+    return toRights(this.#strings.at(this.#word(slot, RIGHTS)));
   }
 
   /** The id that a key is counted by, if it is not its own. */
   countedAsOf(slot: number): string | undefined {
-    const number = this.#word(slot, COUNTED_AS);
-    return number === 0 ? undefined : this.#strings.at(number);
+    if (this.#flag(slot, ROTATED) === 0) return undefined;
+    return this.#strings.at(this.#columns.countedAs[this.#rowOf(slot)] as number);
   }
 
   /** When a key ends, by the wall clock; Infinity if it does not. */
   expiryOf(slot: number): number {
-    if (this.#word(slot, EXPIRES) === 0) return Number.POSITIVE_INFINITY;
+    if (this.#flag(slot, EXPIRES) === 0) return Number.POSITIVE_INFINITY;
     return this.#columns.expiries[this.#rowOf(slot)] as number;
   }
 
@@ -230,13 +228,19 @@ export class KeyTable {
     return this.#columns.sequences[this.#rowOf(slot)] as number;
   }
 
-  /** The hour in which a key was noted as used; 0 if it was not. */
-  lastUseOf(slot: number): number {
-    return this.#word(slot, LAST_USE);
+  /** Whether a key was noted as used. */
+  isUsed(slot: number): boolean {
+    return this.#flag(slot, USED) !== 0;
   }
 
-  setLastUse(slot: number, hour: number): void {
-    this.#hot[slot * WIDTH + LAST_USE] = hour;
+  setUsed(slot: number): void {
+    this.#hot[slot * WIDTH + ROW] = this.#word(slot, ROW) | USED;
+  }
+
+  /** No key is noted as used any more. */
+  forgetUses(): void {
+    const hot = this.#hot;
+    for (let at = ROW; at < hot.length; at += WIDTH) hot[at] = (hot[at] as number) & ~USED;
   }
 
   idOf(slot: number): string {
@@ -255,8 +259,7 @@ export class KeyTable {
     const expiresAtMs = this.expiryOf(slot);
     const countedAs = this.countedAsOf(slot);
     return {
-      tenant: this.tenantOf(slot),
-      scopes: this.scopesOf(slot),
+      ...this.rightsOf(slot),
       hash: this.hashOf(slot),
       ...(expiresAtMs === Number.POSITIVE_INFINITY ? {} : { expiresAtMs }),
       ...(countedAs === undefined ? {} : { countedAs }),
@@ -282,13 +285,13 @@ export class KeyTable {
     const { ids } = this.#columns;
     for (let i = 0; i < ID_WORDS; i++) ids[row * ID_WORDS + i] = wordAt(id, i * 4);
     const slot = this.#freeSlotOf(row);
-    this.#hot[slot * WIDTH + ROW] = row + 1;
-    this.#hot[slot * WIDTH + LAST_USE] = 0;
+    this.#hot[slot * WIDTH + ROW] = toRowWord(row, 0);
     return slot;
   }
 
   #release(slot: number): void {
-    for (const word of [TENANT, SCOPES, COUNTED_AS]) this.#strings.release(this.#word(slot, word));
+    this.#strings.release(this.#word(slot, RIGHTS));
+    this.#strings.release(this.#columns.countedAs[this.#rowOf(slot)] as number);
   }
 
   #word(slot: number, word: number): number {
@@ -297,7 +300,12 @@ export class KeyTable {
 
   /** -1 if the slot is empty. */
   #rowOf(slot: number): number {
-    return this.#word(slot, ROW) - 1;
+    return (this.#word(slot, ROW) >>> FLAG_BITS) - 1;
+  }
+
+  /** Those of the flags that a slot has; 0 if none. */
+  #flag(slot: number, flags: number): number {
+    return this.#word(slot, ROW) & flags;
   }
 
   #resize(rows: number): void {
@@ -306,7 +314,7 @@ export class KeyTable {
     this.#slots = Math.ceil(rows * SLOTS_PER_ROW);
     this.#hot = new Uint32Array(this.#slots * WIDTH);
     for (let at = 0; at < before.length; at += WIDTH) {
-      const row = (before[at + ROW] as number) - 1;
+      const row = ((before[at + ROW] as number) >>> FLAG_BITS) - 1;
       if (row < 0) continue;
       this.#hot.set(before.subarray(at, at + WIDTH), this.#freeSlotOf(row) * WIDTH);
     }
@@ -345,4 +353,19 @@ export class KeyTable {
   #stepsTo(slot: number, from: number): number {
     return slot >= from ? slot - from : slot - from + this.#slots;
   }
+}
+
+function toRowWord(row: number, flags: number): number {
+  return ((row + 1) << FLAG_BITS) | flags;
+}
+
+/** As one string: JSON has no line break, so the last one ends the tenant. */
+function toRightsText(tenant: string, scopes: unknown): string {
+  return `${tenant}\n${Array.isArray(scopes) && scopes.length > 0 ? JSON.stringify(scopes) : ""}`;
+}
+
+function toRights(text: string): KeyRights {
+  const end = text.lastIndexOf("\n");
+  const scopes = text.slice(end + 1);
+  return { tenant: text.slice(0, end), scopes: scopes === "" ? NO_SCOPES : JSON.parse(scopes) };
 }

@@ -30,6 +30,7 @@ export class KeyUses {
     this.#table = table;
     this.#now = now;
     this.#hour = hourOf(now());
+    table.forgetUses();
   }
 
   /** How many keys are noted. */
@@ -39,15 +40,17 @@ export class KeyUses {
 
   /** Reads the clock: no request does. */
   tick(): void {
-    this.#hour = hourOf(this.#now());
+    const hour = hourOf(this.#now());
+    if (hour === this.#hour) return;
+    this.#hour = hour;
+    this.#table.forgetUses();
   }
 
-  /** Notes that the key of a slot is used. */
+  /** Notes that the key of a slot is used, once an hour. */
   note(slot: number): void {
-    const hour = this.#hour;
-    if (this.#table.lastUseOf(slot) === hour || this.#uses.size >= USES_MAX) return;
-    this.#table.setLastUse(slot, hour);
-    this.#uses.set(this.#table.idOf(slot), hour);
+    if (this.#table.isUsed(slot) || this.#uses.size >= USES_MAX) return;
+    this.#table.setUsed(slot);
+    this.#uses.set(this.#table.idOf(slot), this.#hour);
   }
 
   /** Takes some of what was noted away, {@link STORED_MAX} keys at most. */

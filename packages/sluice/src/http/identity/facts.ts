@@ -2,8 +2,9 @@
 // requests are decided by their address alone. Never spread these: the fields are getters.
 
 import type { Facts } from "../../rules/facts.js";
-import type { ResolvedKey } from "./api-keys/key-resolver.js";
+import type { FoundKey } from "./api-keys/key-resolver.js";
 import { readApiKey, readSentKey } from "./api-keys/sent-key.js";
+import { SharedKey } from "./api-keys/shared-key.js";
 import { parseCookies } from "./cookies.js";
 import { readHost } from "./host.js";
 import type { HttpRequest } from "./http-request.js";
@@ -28,7 +29,7 @@ export class RequestFacts implements Facts {
   #apiKey: string | null | undefined = undefined;
   #sentKey: string | null | undefined = undefined;
   /** What the API key stands for; undefined if it is not resolved. */
-  #resolved: ResolvedKey | undefined = undefined;
+  #resolved: FoundKey | undefined = undefined;
   #cookies: Facts["cookies"] | null = undefined;
   #caller: Caller | undefined = undefined;
   #body: Facts["body"] = undefined;
@@ -77,7 +78,7 @@ export class RequestFacts implements Facts {
   }
 
   get apiKey(): string | undefined {
-    if (this.#setup.keyResolver !== undefined) return this.#resolved?.id;
+    if (this.#setup.keyResolver !== undefined) return this.#resolvedId();
     if (this.#apiKey === undefined)
       this.#apiKey = readApiKey(this.#setup.apiKey, this.#request) ?? null;
     return this.#apiKey ?? undefined;
@@ -96,6 +97,11 @@ export class RequestFacts implements Facts {
 
   get tenant(): string | undefined {
     return this.#resolved === undefined ? this.#known().tenant : this.#resolved.tenant;
+  }
+
+  get tenantKey(): string | undefined {
+    const resolved = this.#resolved;
+    return resolved instanceof SharedKey ? resolved.tenantKey : undefined;
   }
 
   get tier(): string | undefined {
@@ -124,13 +130,18 @@ export class RequestFacts implements Facts {
   }
 
   /** Adds what the API key stands for: from now on its tenant, tier and plan are the caller's, and no other. */
-  learnKey(resolved: ResolvedKey): void {
+  learnKey(resolved: FoundKey): void {
     this.#resolved = resolved;
   }
 
   /** Adds the fields of the body. */
   learnBody(body: Facts["body"]): void {
     this.#body = body;
+  }
+
+  #resolvedId(): string | undefined {
+    const resolved = this.#resolved;
+    return resolved instanceof SharedKey ? resolved.idOf(this.sentKey ?? "") : resolved?.id;
   }
 
   #trustsForwardedHost(): boolean {

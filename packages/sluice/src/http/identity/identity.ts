@@ -7,7 +7,7 @@ import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise
 import type { Facts } from "../../rules/facts.js";
 import type { RequestNeeds } from "../../rules/policy/policy-request/admit-options.js";
 import { CallerRefusal } from "../../rules/policy/policy-request/caller-refusal.js";
-import { type ResolvedKey, resolveSentKey } from "./api-keys/key-resolver.js";
+import { type FoundKey, findSentKey } from "./api-keys/key-resolver.js";
 import { RequestFacts } from "./facts.js";
 import type { HttpRequest } from "./http-request.js";
 import type { IdentityOptions, IdentitySetup } from "./identity-options.js";
@@ -88,14 +88,14 @@ export class Identity {
     if (keyResolver === undefined || sentKey === undefined) {
       return this.#learnRest(facts, request, needs);
     }
-    const found = resolveSentKey(keyResolver, this.#setup.unknownKeys, sentKey);
+    const found = findSentKey(keyResolver, this.#setup.unknownKeys, sentKey);
     return isThenable(found)
       ? found.then((known) => this.#takeKey(known, facts, request, needs))
       : this.#takeKey(found, facts, request, needs);
   }
 
   #takeKey(
-    found: ResolvedKey | CallerRefusal | undefined,
+    found: FoundKey | CallerRefusal | undefined,
     facts: RequestFacts,
     request: HttpRequest,
     needs: RequestNeeds,

@@ -54,14 +54,22 @@ function join(
   return text === undefined ? undefined : `${key}|${text}`;
 }
 
+const TENANT_PREFIX = toPrefix({ kind: "tenant" });
+
 /** One function for all rules that count by it: what ten thousand share stays in the processor's cache. */
 const SHARED: ReadonlyMap<Dimension["kind"], KeyOf> = new Map<Dimension["kind"], KeyOf>([
   ["global", () => "global"],
   ["ip", ({ address }) => (address === undefined ? undefined : `ip:${address}`)],
   ["user", toValuePart({ kind: "user" })],
-  ["tenant", toValuePart({ kind: "tenant" })],
+  ["tenant", ({ facts }) => facts.tenantKey ?? toTenantKey(facts.tenant)],
   ["apiKey", toValuePart({ kind: "apiKey" })],
 ]);
+
+/** A tenant as it stands in keys; undefined if there is none. */
+export function toTenantKey(tenant: string | undefined): string | undefined {
+  const value = toValue(tenant);
+  return value === undefined ? undefined : TENANT_PREFIX + toKeyValue(value);
+}
 
 function compilePart(dimension: Dimension, paths: readonly string[]): KeyOf {
   const shared = SHARED.get(dimension.kind);
@@ -95,8 +103,6 @@ function toReader(dimension: Dimension): (facts: Facts) => string | undefined {
   switch (dimension.kind) {
     case "user":
       return (facts) => toValue(facts.user);
-    case "tenant":
-      return (facts) => toValue(facts.tenant);
     case "apiKey":
       return (facts) => toValue(facts.apiKey);
     case "header":

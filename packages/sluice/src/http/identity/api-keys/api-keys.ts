@@ -10,3 +10,4 @@ export {
   cachedKeyResolver,
 } from "./cached-key-resolver.js";
 export type { KeyAnswer, KeyResolver, ResolvedKey, UnknownKeys } from "./key-resolver.js";
+export { SharedKey } from "./shared-key.js";

@@ -8,6 +8,7 @@ import type { HttpRequest } from "../http-request.js";
 import type { IdentityOptions, TokenVerifier } from "../identity.js";
 import { toIdentity } from "../identity.js";
 import type { KeyAnswer, KeyResolver } from "./key-resolver.js";
+import { SharedKey } from "./shared-key.js";
 
 const one = fixedWindow({ limit: 1, windowMs: 60_000 });
 const two = fixedWindow({ limit: 2, windowMs: 60_000 });
@@ -57,6 +58,25 @@ describe("a request with an API key that a resolver knows", () => {
     expect(handle(withKey("key-a")).decision.allowed).toBe(true);
     expect(handle(withKey("key-a2")).refusal?.reason).toBe("limit");
     expect(handle(withKey("key-b")).decision.allowed).toBe(true);
+  });
+
+  it("is counted in the same way if the resolver has one answer for all keys of a tenant", () => {
+    const shared = new SharedKey({ tenant: "a|c", tier: "pro" }, (sent) => sent.slice(0, 3));
+    const keyResolver: KeyResolver = {
+      resolve: (sent) => (sent.startsWith("k") ? shared : { id: "own", tenant: "a|c" }),
+    };
+    const keysOf = (key: string | readonly string[], sent: string) => {
+      const rules = [{ id: "r", key, limit: many, tiers: { pro: two } }];
+      const { handle } = requestHandlerOf(rules, { identity: { keyResolver } });
+      const { charges } = handle(withKey(sent)).decision;
+      return charges.map((charge) => [charge.key, charge.verdict.limit]);
+    };
+    expect(keysOf("tenant", "k01-secret")).toEqual([["tenant:a%7Cc", 2]]);
+    expect(keysOf("tenant", "other")).toEqual([["tenant:a%7Cc", 1_000]]);
+    expect(keysOf("apiKey", " k01-secret ")).toEqual([["apiKeyHash:k01", 2]]);
+    expect(keysOf(["tenant", "apiKey"], "k02-secret")).toEqual([
+      ["tenant:a%7Cc|apiKeyHash:k02", 2],
+    ]);
   });
 
   it("has the facts of the key, whatever headers and tokens say of tenant and tier", async () => {

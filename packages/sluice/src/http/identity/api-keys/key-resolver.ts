@@ -2,8 +2,9 @@
 // resolver an API key is only a hash to count by; with one it stands for a tenant, a tier, a plan and attributes.
 
 import { SluiceError } from "../../../base/errors.js";
-import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import { CallerRefusal } from "../../../rules/policy/policy-request/caller-refusal.js";
+import { SharedKey } from "./shared-key.js";
 
 /** What an API key stands for. */
 export interface ResolvedKey {
@@ -28,7 +29,7 @@ export interface ResolvedKey {
  * can't be checked now, and the request is refused. `"anonymous"`: it can't be checked now, and the request goes on
  * as if it had no key.
  */
-export type KeyAnswer = ResolvedKey | "unchecked" | "anonymous" | undefined;
+export type KeyAnswer = ResolvedKey | SharedKey | "unchecked" | "anonymous" | undefined;
 
 /** Resolves API keys. `cachedKeyResolver` makes one out of a look-up in a database. */
 export interface KeyResolver {
@@ -38,6 +39,9 @@ export interface KeyResolver {
    */
   resolve(key: string): KeyAnswer | Promise<KeyAnswer>;
 }
+
+/** A key that is known, alone or with others like it. */
+export type FoundKey = ResolvedKey | SharedKey;
 
 /** What happens to a request whose API key is unknown. */
 export type UnknownKeys = "refuse" | "anonymous";
@@ -69,6 +73,17 @@ export function resolveSentKey(
   unknownKeys: UnknownKeys,
   sentKey: string,
 ): MaybePromise<ResolvedKey | CallerRefusal | undefined> {
+  return andThen(findSentKey(keyResolver, unknownKeys, sentKey), (found) =>
+    found instanceof SharedKey ? found.withId(found.idOf(sentKey)) : found,
+  );
+}
+
+/** The same, as the resolver has it. */
+export function findSentKey(
+  keyResolver: KeyResolver,
+  unknownKeys: UnknownKeys,
+  sentKey: string,
+): MaybePromise<FoundKey | CallerRefusal | undefined> {
   if (sentKey === SEVERAL_KEYS || sentKey.length > SENT_KEY_LENGTH_MAX) {
     return toFinding(undefined, unknownKeys);
   }
@@ -81,7 +96,8 @@ export function resolveSentKey(
 function toFinding(
   answer: KeyAnswer,
   unknownKeys: UnknownKeys,
-): ResolvedKey | CallerRefusal | undefined {
+): FoundKey | CallerRefusal | undefined {
+  if (answer instanceof SharedKey) return answer;
   if (answer === undefined) return unknownKeys === "refuse" ? UNKNOWN_KEY : undefined;
   if (answer === "unchecked") return UNCHECKED_KEY;
   return answer === "anonymous" ? undefined : mustBeKey(answer);
