@@ -10,7 +10,8 @@ import { isSameHash, readSecret } from "../credentials/secret-format.js";
 import type { EntityBody, EntityKind } from "../entities/entities.js";
 import { tenantProfileOf } from "../state/policy-inputs.js";
 import type { ControlState } from "../state/state.js";
-import { idIn, type KeyBody, type KeyRights, type KeyTable, NO_SLOT } from "./key-table.js";
+import type { KeyRights } from "./key-rights.js";
+import { idIn, type KeyBody, type KeyTable, NO_SLOT } from "./key-table.js";
 import { KeyUses, type StoreUses, UsesFlush } from "./key-uses.js";
 
 /** Finds an API key that this node does not know; undefined if there is none. It may reject. */

@@ -32,6 +32,11 @@ export const ROTATED = 2;
 /** It was noted as used. */
 export const USED = 4;
 
+/** The word `ROW` of a slot. */
+export function toRowWord(row: number, flags: number): number {
+  return ((row + 1) << FLAG_BITS) | flags;
+}
+
 /** The rows of a table. */
 export interface Columns {
   /** `ID_WORDS` words for each row. */

@@ -22,11 +22,13 @@ import {
   ROTATED,
   ROW,
   toColumns,
+  toRowWord,
   USED,
   WIDTH,
   wordAt,
 } from "./key-columns.js";
 import { KeyFingerprint } from "./key-fingerprint.js";
+import { type KeyRights, toRights, toRightsText } from "./key-rights.js";
 
 /** Where an id stands in a key as it is sent: `slk_<id>_<secret>_<checksum>`. */
 const ID_FROM = 4;
@@ -58,15 +60,6 @@ export interface KeyBody extends EntityBody {
   readonly expiresAtMs?: number;
   /** The first key of a chain of rotations, if it is not this one. */
   readonly countedAs?: string;
-}
-
-/** Of a key that has none. */
-export const NO_SCOPES: readonly string[] = [];
-
-/** What many keys have in common. */
-export interface KeyRights {
-  readonly tenant: string;
-  readonly scopes: readonly string[];
 }
 
 /** Keys by id. The slot of a key is valid until the next change. */
@@ -353,19 +346,4 @@ export class KeyTable {
   #stepsTo(slot: number, from: number): number {
     return slot >= from ? slot - from : slot - from + this.#slots;
   }
-}
-
-function toRowWord(row: number, flags: number): number {
-  return ((row + 1) << FLAG_BITS) | flags;
-}
-
-/** As one string: JSON has no line break, so the last one ends the tenant. */
-function toRightsText(tenant: string, scopes: unknown): string {
-  return `${tenant}\n${Array.isArray(scopes) && scopes.length > 0 ? JSON.stringify(scopes) : ""}`;
-}
-
-function toRights(text: string): KeyRights {
-  const end = text.lastIndexOf("\n");
-  const scopes = text.slice(end + 1);
-  return { tenant: text.slice(0, end), scopes: scopes === "" ? NO_SCOPES : JSON.parse(scopes) };
 }
