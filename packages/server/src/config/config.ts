@@ -86,6 +86,8 @@ export interface LedgerConfig {
   readonly database: string | undefined;
   /** How long a reservation is held. Default 600,000. */
   readonly reservationMs: number;
+  /** How long deliveries of webhooks that have ended are kept. Default 30 days. */
+  readonly deliveriesKeptMs: number;
   /** Receivers of the events of quotas. Default: none. */
   readonly webhooks: readonly WebhookConfig[];
 }

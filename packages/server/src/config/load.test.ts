@@ -252,12 +252,14 @@ describe("ledger", () => {
     expect(load({ rules, control: { database: "file:data/sluice.db" } }).ledger).toEqual({
       database: "file:/etc/sluice/data/sluice.db",
       reservationMs: 600_000,
+      deliveriesKeptMs: 2_592_000_000,
       webhooks: [],
     });
     const ledger = { database: "file:ledger.db", reservationMs: "5m" };
     expect(load({ rules, ledger, control: follower }).ledger).toEqual({
       database: "file:/etc/sluice/ledger.db",
       reservationMs: 300_000,
+      deliveriesKeptMs: 2_592_000_000,
       webhooks: [],
     });
     expect(load({ rules: { version: 1, rules: [] } }).ledger).toBeUndefined();

@@ -180,6 +180,7 @@ function toControl(values: FileValues, at: ResolvePath): ControlConfig | undefin
 }
 
 const RESERVATION_MS = 600_000;
+const DELIVERIES_KEPT_MS = 30 * 86_400_000;
 
 function toLedger({ ledger, control }: FileValues, at: ResolvePath): LedgerConfig | undefined {
   const database = ledger?.database ?? control?.database;
@@ -198,6 +199,7 @@ function toLedger({ ledger, control }: FileValues, at: ResolvePath): LedgerConfi
   return {
     database: database === undefined ? undefined : toDatabaseUrl(database, at),
     reservationMs: ledger?.reservationMs ?? RESERVATION_MS,
+    deliveriesKeptMs: ledger?.deliveriesKeptMs ?? DELIVERIES_KEPT_MS,
     webhooks,
   };
 }

@@ -29,7 +29,7 @@ afterEach(async () => {
 function coreOn(database: string, rule: object = exportsRule, options = {}): OwnedCore {
   const config = toTestConfig({
     rules: { inline: { version: 1, rules: [rule] } },
-    ledger: { database, reservationMs: 600_000, webhooks: [] },
+    ledger: { database, reservationMs: 600_000, deliveriesKeptMs: 2_592_000_000, webhooks: [] },
   });
   // On a clock that stands still, a database that takes long to open or to answer is waited for.
   const core = createCore(config, { clock: new ManualClock(MAY_MS), ...options });

@@ -25,17 +25,17 @@ export function openWebhooks(
   telemetry: Telemetry,
 ): OpenWebhooks | undefined {
   if (ledger === undefined || ledger.webhooks.length === 0) return undefined;
-  const { webhooks: configured, database: url } = ledger;
-  if (shared !== undefined)
-    return started(new Webhooks({ database: shared, webhooks: configured, telemetry }));
+  const { webhooks, deliveriesKeptMs: keptMs, database: url } = ledger;
+  const common = { webhooks, keptMs, telemetry };
+  if (shared !== undefined) return started(new Webhooks({ database: shared, ...common }));
   if (url === undefined) return undefined;
   // Paths in it are absolute.
   const database = openDatabase(url, "/");
   const prepare = () => migrate(database);
-  const webhooks = started(new Webhooks({ database, webhooks: configured, telemetry, prepare }));
+  const opened = started(new Webhooks({ database, ...common, prepare }));
   return {
     async close() {
-      await webhooks.close();
+      await opened.close();
       await database.close();
     },
   };

@@ -47,7 +47,7 @@ async function receive(respond?: Respond) {
 function toLedger(database: string, url: string): Config["ledger"] {
   const webhook = { name: "billing", url, secrets: [SECRET], isEnabled: true };
   const webhooks = [{ ...webhook, timeoutMs: 1_000, caFile: undefined }];
-  return { database, reservationMs: 600_000, webhooks };
+  return { database, reservationMs: 600_000, deliveriesKeptMs: 2_592_000_000, webhooks };
 }
 
 async function start(config: Config) {

@@ -63,6 +63,11 @@ export const ledgerSection = section({
     600_000,
     "How long what a request reserved is held if the request is never settled; then it is returned.",
   ),
+  deliveriesKeptMs: withDefault(
+    duration({ min: 3_600_000, max: 3_650 * DAY_MS }),
+    30 * DAY_MS,
+    "How long the list of deliveries keeps those that were delivered or given up; then they are removed.",
+  ),
   webhooks: withDefault(
     mapOf(webhookSection),
     {},

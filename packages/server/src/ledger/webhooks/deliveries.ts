@@ -75,6 +75,8 @@ export interface FailedAttempt {
 
 /** Events that are dispatched in one transaction. */
 const DISPATCH_MAX = 100;
+/** Deliveries that are removed in one statement. */
+const PRUNED_MAX = 1_000;
 /** An event that no node with a webhook has seen for this long is not sent any more. */
 const EVENT_AGE_MS_MAX = 7 * 86_400_000;
 
@@ -180,6 +182,11 @@ export class Deliveries {
   ): Promise<number> {
     const values = [webhook, nowMs, dueBeforeMs, why];
     return (await this.#database.query(statements.abandonDeliveries, values)).length;
+  }
+
+  /** Removes deliveries that ended before a time, some in each call. Their events are not sent again. */
+  async prune(endedBeforeMs: number): Promise<void> {
+    await this.#database.query(statements.pruneDeliveries, [endedBeforeMs, PRUNED_MAX]);
   }
 
   /** A page of deliveries, the latest first. */

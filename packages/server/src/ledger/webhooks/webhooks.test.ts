@@ -417,6 +417,25 @@ describe.each(all)("webhooks over $name", (databases) => {
     expect(receiver.requests.map(({ headers }) => headers["sluice-event-id"])).toEqual([id]);
   });
 
+  it("removes deliveries that ended 30 days ago, and sends none of them again", async () => {
+    const { database } = await ready();
+    const receiver = await receive();
+    await run(open(database, [webhook(receiver.url)]));
+    await addQuotaEvent(database, { atMs: clock.now(), sharePercent: 100 });
+    const waiting = [webhook(receiver.url, { isEnabled: false })];
+    clock.advance(30 * DAY_MS);
+    const states = async () => {
+      const webhooks = open(database, waiting);
+      await run(webhooks);
+      return (await webhooks.deliveries.list({ limit: 10 })).map(({ state }) => state);
+    };
+    expect(await states()).toContain("delivered");
+    clock.advance(1);
+    expect(await states()).not.toContain("delivered");
+    await run(open(database, [webhook(receiver.url)]));
+    expect(receiver.requests).toHaveLength(1);
+  });
+
   it("lists deliveries page by page, the latest first, by state and webhook", async () => {
     const database = await databases.ready();
     const good = await receive();

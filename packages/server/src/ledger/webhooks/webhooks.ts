@@ -14,6 +14,8 @@ export interface WebhooksOptions {
   readonly database: Database;
   readonly webhooks: readonly WebhookConfig[];
   readonly telemetry: Telemetry;
+  /** How long deliveries that have ended are kept. Default 30 days. */
+  readonly keptMs?: number;
   /** Prepares the database before the first round; called again if it rejects. Default: it is prepared. */
   readonly prepare?: () => Promise<unknown>;
   /** Unix milliseconds. Default: the wall clock. */
@@ -29,6 +31,7 @@ const CHECK_ROUNDS = 10;
 const CLOSE_MS_MAX = 3_000;
 /** After this long, deliveries to a webhook that no node has configured are given up. */
 const ABANDON_MS = 3 * 86_400_000;
+const KEPT_MS = 30 * 86_400_000;
 
 /** The webhooks of a ledger. Nothing is sent before {@link Webhooks.start}. */
 export class Webhooks {
@@ -99,8 +102,10 @@ export class Webhooks {
     this.#isPrepared = true;
   }
 
-  /** Looks at what is pending, and gives up what no node sends. */
+  /** Looks at what is pending, gives up what no node sends, and removes what ended long ago. */
   async #check(): Promise<void> {
+    const { keptMs = KEPT_MS } = this.#options;
+    await this.deliveries.prune(this.#nowMs() - keptMs);
     this.#pending = await this.deliveries.countPending();
     const known = new Set(this.#options.webhooks.map(({ name }) => name));
     const nowMs = this.#nowMs();
