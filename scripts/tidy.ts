@@ -56,11 +56,15 @@ export function findBreaches(files: ReadonlyMap<string, string>): Complaint[] {
 const skipped = new Set([".git", ".build", "coverage", "dist", "node_modules"]);
 const built = new Set(["packages/server/dashboard"]);
 
-/** The text files below `root`, by path from there; what is built or installed is left out. */
+const PICTURE = /\.png$/;
+
+/** The text files and pictures below `root`, by path from there; what is built or installed is left out. */
 export function readTree(root: string): Map<string, string> {
   return new Map(
     listFiles(root, "")
       .map((path): [string, string] => [path, readFileSync(join(root, path), "utf8")])
+      // Links lead to pictures, but there is nothing to read in them.
+      .map(([path, text]): [string, string] => [path, PICTURE.test(path) ? "" : text])
       .filter(([, text]) => !text.includes("\0")),
   );
 }

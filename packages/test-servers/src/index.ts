@@ -4,6 +4,7 @@
 export { type Browser, type BrowserContext, type Page, startBrowser } from "./browser.js";
 export { makeCertificate, makeExpiredCertificate } from "./certificate.js";
 export { eventually, onStop, stopAll } from "./cleanup.js";
+export { type Demo, startDemo } from "./demo.js";
 export {
   type FaultCounters,
   FaultProxy,

@@ -156,12 +156,13 @@ class Simulation {
     this.#retries.add({ atMs: atMs + waitMs, firstMs, client, retries: retries + 1 });
   }
 
-  /** Reads how much is in use at the end of each step before that time. */
+  /** Reads how much is in use at the end of each step that ends by that time. */
   #sampleUntil(untilMs: number, key: string): void {
     const stepMs = this.#traffic.durationMs / STEPS;
     while (this.#used.length < STEPS) {
-      const atMs = Math.floor((this.#used.length + 1) * stepMs);
-      if (atMs > untilMs) return;
+      // Just before the end: at the edge of a window, which is the end of a step, nothing is in use any more.
+      const atMs = Math.max(0, Math.floor((this.#used.length + 1) * stepMs) - 1);
+      if (atMs >= untilMs) return;
       this.#releaseUntil(atMs);
       const nowMs = this.#traffic.startMs + atMs;
       const { remaining, limit } = this.#limiter.peek(key, { cost: 0, nowMs });

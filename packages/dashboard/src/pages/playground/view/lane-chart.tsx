@@ -86,11 +86,11 @@ function toBars(run: Run, stepMax: number) {
   return paths;
 }
 
+/** Flat in each step: what was in use at its end. */
 function toFill({ algorithm, used }: Run): string {
-  const points = used.map((share, at) => {
+  const steps = used.map((share, at) => {
     const level = algorithm === "tokenBucket" ? 1 - share : share;
-    return `${((at + 1) * STEP_WIDTH).toFixed(2)} ${(FILL_HEIGHT * (1 - level)).toFixed(2)}`;
+    return `V${(FILL_HEIGHT * (1 - level)).toFixed(2)}H${((at + 1) * STEP_WIDTH).toFixed(2)}`;
   });
-  const first = algorithm === "tokenBucket" ? 0 : FILL_HEIGHT;
-  return `M0 ${FILL_HEIGHT}L0 ${first}L${points.join("L")}L${WIDTH} ${FILL_HEIGHT}z`;
+  return `M0 ${FILL_HEIGHT}${steps.join("")}V${FILL_HEIGHT}z`;
 }

@@ -4,7 +4,7 @@ import { useId } from "preact/hooks";
 import { SHAPES, type Shape } from "../model/settings.js";
 
 const NAMES: Readonly<Record<Shape, string>> = {
-  edge: "Burst at an edge",
+  edge: "Edge burst",
   steady: "Steady",
   storm: "Retry storm",
   clients: "Many clients",
