@@ -34,8 +34,9 @@ describe("the page Rules", () => {
       key: "ip",
       limit: "5/minute",
     }));
-    const { url } = await startDashboard({ rules: { version: 1, rules } });
-    const { page, faults } = await openPage(`${url}audit`);
+    const { url, gateway } = await startDashboard({ rules: { version: 1, rules } });
+    for (let i = 0; i < 3; i++) expect((await fetch(`${gateway}/path/7`)).status).toBe(200);
+    const { page, faults } = await openPage(`${url}access`);
     await page.evaluate(WATCH_TASKS);
     await page.getByRole("link", { name: "Rules", exact: true }).click();
     await page.getByText("10,000 rules").waitFor();
@@ -49,8 +50,58 @@ describe("the page Rules", () => {
     const longest = await page.evaluate("Math.max(0, ...longTasksMs)");
     expect(longest).toBeLessThan(200);
     expect(faults).toEqual([]);
+    // Neither do decisions wait for a preview of so many.
+    const stricter = rules.map((rule) => ({ ...rule, limit: "2/minute" }));
+    const text = JSON.stringify({ version: 1, rules: stricter });
+    const timed = await withLongestPause(async () => {
+      const answer = await fetch(new URL("/v1/rule-sets/preview", url), {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ text }),
+      });
+      return (await answer.json()) as { requests: object };
+    });
+    expect(timed.result.requests).toMatchObject({ total: 3, newlyRefused: 1 });
+    expect(timed.pauseMs).toBeLessThan(500);
+  });
+
+  it("leaves out what a viewer may not do", async () => {
+    const { url, token } = await startDashboard({ needsLogin: true });
+    const made = await fetch(new URL("/v1/access-tokens", url), {
+      method: "POST",
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
+      body: JSON.stringify({ name: "reader", role: "viewer" }),
+    });
+    const { secret } = (await made.json()) as { secret: string };
+    const { page, faults } = await openPage(`${url}rules/login`);
+    await page.getByLabel("Access token").fill(secret);
+    await page.getByRole("button", { name: "Log in" }).click();
+    await page.getByRole("heading", { name: "What it says" }).waitFor();
+    expect(await page.getByRole("heading", { name: "Controls" }).count()).toBe(0);
+    await page.getByRole("link", { name: "All rules" }).click();
+    await page.getByText("5 per minute, by address").waitFor();
+    expect(await page.getByRole("link", { name: "Edit rules" }).count()).toBe(0);
+    await page.goto(`${url}rules/history/1`);
+    await page.getByText("These are the rules in force.").waitFor();
+    await page.goto(`${url}rules/edit`);
+    await page.getByRole("textbox", { name: "Rules" }).waitFor();
+    expect(await page.getByRole("button", { name: "Save draft" }).count()).toBe(0);
+    expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
   });
 });
+
+/** The longest time for which this process, and the service in it, did nothing else while `task` ran. */
+async function withLongestPause<T>(task: () => Promise<T>) {
+  let pauseMs = 0;
+  let lastMs = performance.now();
+  const timer = setInterval(() => {
+    pauseMs = Math.max(pauseMs, performance.now() - lastMs);
+    lastMs = performance.now();
+  }, 5);
+  const result = await task();
+  clearInterval(timer);
+  return { result, pauseMs };
+}
 
 /** Collects how long tasks of the page take that take over 50 ms. */
 const WATCH_TASKS = `

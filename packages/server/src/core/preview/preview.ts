@@ -1,13 +1,15 @@
-// What a draft of the rules would have done to the traffic of the last minutes. Previews run one after the other and in
-// short slices, so that decisions go on meanwhile.
+// What a draft of the rules would have done to the traffic of the last minutes. Previews run one after the other, long
+// rules in a thread and others in short slices, so that decisions go on meanwhile.
 
-import { type RuleException, type RuleSet, withExceptions } from "sluice/rules";
-import { atEndOfTurn, readMs } from "../../base/clock.js";
+import { type CallerBlocks, type RuleException, type RuleSet, withExceptions } from "sluice/rules";
+import { atEndOfTurn } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import { parseKnown, readAhead } from "../rules/known-rules.js";
+import { parseKnown, type RulesText } from "../rules/known-rules.js";
+import { isForThread, replayInThread } from "../rules/thread-reader.js";
 import { Comparison, type Differences } from "./comparison.js";
-import { Replay, type ReplaySample, type Surroundings } from "./replay.js";
-import { type UnjudgedRule, unjudgedRules } from "./unjudged-rules.js";
+import type { ReplaySample, Surroundings } from "./replay.js";
+import { type Replayings, replayBoth } from "./replay-both.js";
+import type { UnjudgedRule } from "./unjudged-rules.js";
 
 /** What a preview is made of. */
 export interface PreviewInput extends Surroundings {
@@ -15,8 +17,12 @@ export interface PreviewInput extends Surroundings {
   readonly text: string;
   /** With their exceptions. */
   readonly inForce: RuleSet;
+  /** The same as they were written, without exceptions, so that a thread can read them. Default: none does. */
+  readonly inForceText?: RulesText | undefined;
   /** Of plans and overrides, which the draft gets too. Default: none. */
   readonly exceptions?: readonly RuleException[] | undefined;
+  /** Callers that operators block: their requests are left out, since both refuse them. Default: none. */
+  readonly blocks?: CallerBlocks | undefined;
   /** The oldest first. */
   readonly samples: readonly ReplaySample[];
   /** From when the samples are complete, and until when. */
@@ -71,63 +77,57 @@ export function preview(input: PreviewInput): Promise<Preview> {
 }
 
 async function run(input: PreviewInput): Promise<Preview> {
-  const { text, inForce, exceptions = [], fromMs, toMs } = input;
-  await readAhead({ file: FILE, text });
+  const { text, inForceText, inForce, fromMs, toMs } = input;
+  const samples = input.samples.filter((sample) => isJudged(sample, input)).slice(-SAMPLES_MAX);
+  const isLong = isForThread(text) || isForThread(inForceText?.text ?? "");
+  const { version, before, after, unjudged } =
+    isLong && inForceText !== undefined
+      ? await replayElsewhere({ ...input, samples }, inForceText)
+      : await replayHere({ ...input, samples });
+  const comparison = new Comparison(input.isWhole ?? (() => true));
+  for (const [i, was] of before.entries()) comparison.add(samples[i], was, after[i]);
+  return {
+    fromMs,
+    toMs,
+    version,
+    inForceVersion: inForce.version,
+    ...comparison.differences,
+    samplesLeftOut: samples.length - before.length,
+    unjudgedRules: unjudged,
+  };
+}
+
+function isJudged({ facts, atMs }: ReplaySample, { blocks }: PreviewInput): boolean {
+  return facts !== null && blocks?.find(facts, atMs) === undefined;
+}
+
+async function replayHere(input: PreviewInput): Promise<Replayings> {
+  const { text, exceptions = [], fromMs, toMs, workMsMax = WORK_MS_MAX } = input;
   const parsed = parseKnown({ file: FILE, text });
   const draft = withExceptions(parsed, exceptions, { unknownRules: "ignore" });
-  const samples = input.samples.filter(({ facts }) => facts !== null).slice(-SAMPLES_MAX);
-  const before = new Replay(inForce, input);
-  await nextTurn();
-  const after = new Replay(draft, input);
-  await nextTurn();
-  try {
-    const comparison = new Comparison(input.isWhole ?? (() => true));
-    const done = await compare(samples, { before, after, comparison }, input.workMsMax);
-    return {
-      fromMs,
-      toMs,
-      version: draft.version,
-      inForceVersion: inForce.version,
-      ...comparison.differences,
-      samplesLeftOut: samples.length - done,
-      unjudgedRules: unjudgedRules(draft, inForce, toMs - fromMs),
-    };
-  } finally {
-    await Promise.all([before.close(), after.close()]);
-  }
+  const pace = { workMsMax, sliceMsMax: SLICE_MS_MAX, pause: nextTurn };
+  return replayBoth({ ...input, draft, spanMs: toMs - fromMs }, pace);
 }
 
-interface Sides {
-  readonly before: Replay;
-  readonly after: Replay;
-  readonly comparison: Comparison;
-}
-
-/** Returns how many samples there was time for. */
-async function compare(
-  samples: readonly ReplaySample[],
-  { before, after, comparison }: Sides,
-  workMsMax = WORK_MS_MAX,
-): Promise<number> {
-  let workedMs = 0;
-  let sliceMs = readMs();
-  for (const [at, sample] of samples.entries()) {
-    const spentMs = readMs() - sliceMs;
-    if (spentMs > SLICE_MS_MAX) {
-      workedMs += spentMs;
-      if (workedMs > workMsMax) return at;
-      await nextTurn();
-      sliceMs = readMs();
-    }
-    const was = before.decide(sample);
-    const is = after.decide(sample);
-    comparison.add(
-      sample,
-      was instanceof Promise ? await was : was,
-      is instanceof Promise ? await is : is,
-    );
-  }
-  return samples.length;
+/** Tenants are looked up before: a thread can't ask. */
+function replayElsewhere(input: PreviewInput, inForce: RulesText): Promise<Replayings> {
+  const { text, exceptions = [], switches, findTenant, fromMs, toMs } = input;
+  const samples = input.samples.map(({ atMs, facts, outcome }) => ({ atMs, facts, outcome }));
+  const names = new Set(samples.flatMap(({ facts }) => facts?.tenant ?? []));
+  const known = [...names].flatMap((name) => {
+    const profile = findTenant?.(name);
+    return profile === undefined ? [] : [[name, profile] as const];
+  });
+  return replayInThread({
+    draft: { file: FILE, text },
+    inForce,
+    exceptions,
+    switches,
+    tenants: new Map(known),
+    samples,
+    spanMs: toMs - fromMs,
+    workMsMax: input.workMsMax ?? WORK_MS_MAX,
+  });
 }
 
 function nextTurn(): Promise<void> {

@@ -3,7 +3,6 @@
 
 import { type Clock, type MaybePromise, memoryStore } from "sluice";
 import {
-  type CallerBlocks,
   createPolicy,
   type Facts,
   type FindTenant,
@@ -26,8 +25,6 @@ export interface ReplaySample {
 export interface Surroundings {
   /** Default: all rules are on. */
   readonly switches?: SwitchStates | undefined;
-  /** Default: no caller is blocked. */
-  readonly blocks?: CallerBlocks | undefined;
   /** Default: nothing is known of tenants. */
   readonly findTenant?: FindTenant | undefined;
 }
@@ -51,14 +48,13 @@ export class Replay {
   #nowMs = 0;
 
   /** @throws What keeps a policy from using the rules. */
-  constructor(rules: RuleSet, { switches, blocks, findTenant }: Surroundings) {
+  constructor(rules: RuleSet, { switches, findTenant }: Surroundings) {
     const now = () => this.#nowMs;
     // Nothing is waited for: what timers would do, such as sweeping, changes no decision.
     const clock: Clock = { now, wall: now, after: () => () => {} };
     const store = memoryStore(BOUNDS);
     this.#policy = createPolicy({ rules, store, durableStore: store, clock });
     if (switches !== undefined) this.#policy.setSwitches(switches);
-    if (blocks !== undefined) this.#policy.blockCallers(blocks);
     if (findTenant !== undefined) this.#policy.describeTenants(findTenant);
   }
 

@@ -1,7 +1,8 @@
-// What the thread that reads long rules is asked and answers.
+// What the thread for long rules is asked and answers: to read them, or to decide samples by them.
 
 import { memoryStore } from "sluice";
 import { createPolicy, type RuleProblem, type RuleSet } from "sluice/rules";
+import type { Replayings, ReplayJob } from "../preview/replay-both.js";
 
 /** What the policies of a service can do, by which it can use rules or not. */
 export interface RulesUse {
@@ -29,9 +30,13 @@ export interface FailedJob {
   readonly message: string;
 }
 
+/** What the thread is asked. */
+export type ThreadJob = ReadJob | ReplayJob;
+
 /** What comes of a job. */
 export type ReadAnswer =
   | { readonly version: string; readonly rules: RuleSet | undefined }
+  | { readonly replayed: Replayings }
   | { readonly failed: FailedJob };
 
 /** As small as a store can be: nothing is counted in it. */

@@ -1,14 +1,24 @@
-// The thread in which long rules are read, so that decisions go on meanwhile. It answers one job after the other; see
+// The thread in which long rules are read, and samples decided by them, so that decisions go on meanwhile. It answers one job after the other; see
 // thread-reader.ts, which starts it.
 
 import { parentPort } from "node:worker_threads";
 import { parseRules, type RuleSet, RulesError } from "sluice/rules";
-import { type FailedJob, mustBeUsable, type ReadAnswer, type ReadJob } from "./read-job.js";
+import { runReplayJob } from "../preview/replay-both.js";
+import {
+  type FailedJob,
+  mustBeUsable,
+  type ReadAnswer,
+  type ReadJob,
+  type ThreadJob,
+} from "./read-job.js";
 
-parentPort?.on("message", (job: ReadJob) => parentPort?.postMessage(answerTo(job)));
+parentPort?.on("message", (job: ThreadJob) => {
+  void answerTo(job).then((answer) => parentPort?.postMessage(answer));
+});
 
-function answerTo(job: ReadJob): ReadAnswer {
+async function answerTo(job: ThreadJob): Promise<ReadAnswer> {
   try {
+    if ("samples" in job) return { replayed: await runReplayJob(job) };
     const rules = read(job);
     return { version: rules.version, rules: job.returnsRules ? rules : undefined };
   } catch (error) {

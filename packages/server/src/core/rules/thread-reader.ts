@@ -7,7 +7,8 @@ import { Worker } from "node:worker_threads";
 import { type RuleSet, RulesError, toCidrList } from "sluice/rules";
 import { after, type CancelTimer } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import type { FailedJob, ReadAnswer, ReadJob } from "./read-job.js";
+import type { Replayings, ReplayJob } from "../preview/replay-both.js";
+import type { FailedJob, ReadAnswer, ReadJob, ThreadJob } from "./read-job.js";
 
 const THREAD = fileURLToPath(new URL("./rules-thread.js", import.meta.url));
 /** Sources that were not built have none: rules are then read where they are needed. */
@@ -21,7 +22,7 @@ const IDLE_MS_MAX = 10_000;
 const MEMORY_MB_MAX = 1_024;
 
 interface Waiting {
-  readonly job: ReadJob;
+  readonly job: ThreadJob;
   readonly resolve: (answer: ReadAnswer) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -39,9 +40,18 @@ export function isForThread(text: string): boolean {
  */
 export async function readInThread(job: ReadJob): Promise<{ version: string; rules?: RuleSet }> {
   const answer = await reader.ask(job);
-  if ("failed" in answer) throw toError(answer.failed, job);
+  if ("failed" in answer) throw toError(answer.failed, job.file);
+  if ("replayed" in answer) throw new Error("the thread answered something else");
   const { version, rules } = answer;
   return rules === undefined ? { version } : { version, rules: restore(rules) };
+}
+
+/** Decides samples by long rules, in the same thread. @throws What {@link readInThread} throws. */
+export async function replayInThread(job: ReplayJob): Promise<Replayings> {
+  const answer = await reader.ask(job);
+  if ("failed" in answer) throw toError(answer.failed, job.draft.file);
+  if (!("replayed" in answer)) throw new Error("the thread answered something else");
+  return answer.replayed;
 }
 
 /** Asks the thread. */
@@ -52,7 +62,7 @@ class ThreadReader {
   #current: Waiting | undefined;
   #cancel: CancelTimer = () => {};
 
-  ask(job: ReadJob): Promise<ReadAnswer> {
+  ask(job: ThreadJob): Promise<ReadAnswer> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.length >= JOBS_MAX) {
         reject(new ServerError("SLUICE_RULES_BUSY", `${JOBS_MAX} wait; try again in a moment`));
@@ -98,7 +108,8 @@ class ThreadReader {
   #fail(took: string): void {
     this.#end();
     const { job, reject } = this.#settle() ?? {};
-    const seen = `a rule set of ${job?.text.length} characters took ${took} to read`;
+    const text = job === undefined ? "" : "samples" in job ? job.draft.text : job.text;
+    const seen = `a rule set of ${text.length} characters took ${took} to read`;
     reject?.(new ServerError("SLUICE_BODY_TOO_LARGE", seen));
     this.#next();
   }
@@ -131,7 +142,7 @@ function restore(rules: RuleSet): RuleSet {
 
 const MORE = /and (\d+) more$/;
 
-function toError({ problems, message }: FailedJob, { file }: ReadJob): Error {
+function toError({ problems, message }: FailedJob, file: string | undefined): Error {
   if (problems === undefined) return new ServerError("SLUICE_REQUEST_INVALID", message);
   const more = Number(MORE.exec(message)?.[1] ?? 0);
   return new RulesError(problems, file === undefined ? { more } : { file, more });

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { useMay } from "../../../api/session.js";
 import { useAnswer } from "../../../api/use-answer.js";
+import { after } from "../../../base/clock.js";
 import { Button } from "../../../ui/button.js";
 import { Field, Select } from "../../../ui/field.js";
 import { formatCount, formatRate } from "../../../ui/format.js";
@@ -17,6 +18,7 @@ import { type Rates, useRates } from "../rates.js";
 import { type RuleView, sayMatch, sayRule, statesOf } from "../words.js";
 
 const PAGE_SIZE = 50;
+const TYPING_PAUSE_MS = 250;
 const ORDERS = [
   { value: "", name: "As written" },
   { value: "busy", name: "Busiest first" },
@@ -104,19 +106,26 @@ function Listed({ rules, rates }: ListedProps) {
   const { q = "", order = "" } = query;
   const [typed, setTyped] = useState(q);
   const written = useRef(q);
-  useEffect(() => {
-    // Typing is ahead of the address; only a link or the back button changes the address by itself.
-    if (q !== written.current) setTyped(q);
-    written.current = q;
-  }, [q]);
   const go = (changes: Record<string, string>) => {
-    written.current = changes.q ?? typed;
     const next = Object.entries({ q: typed, order, ...changes }).filter(
       ([, value]) => value !== "",
     );
     const search = new URLSearchParams(next).toString();
+    written.current = changes.q ?? typed;
     route(search === "" ? RULES_ADDRESS : `${RULES_ADDRESS}?${search}`, true);
   };
+  // The address follows when typing pauses; a link or the back button changes what is searched for.
+  useEffect(
+    () =>
+      after(TYPING_PAUSE_MS, () => {
+        if (typed !== written.current) go({});
+      }),
+    [typed],
+  );
+  useEffect(() => {
+    if (q !== written.current) setTyped(q);
+    written.current = q;
+  }, [q]);
   const found = useMemo(() => search(rules, typed), [rules, typed]);
   const sorted = useMemo(() => sort(found, order, rates), [found, order, rates.top]);
   const pages = Math.max(1, Math.ceil(sorted.length / PAGE_SIZE));
@@ -130,10 +139,7 @@ function Listed({ rules, rates }: ListedProps) {
           type="search"
           value={typed}
           placeholder="id, path or key"
-          onInput={(value) => {
-            setTyped(value);
-            go({ q: value });
-          }}
+          onInput={setTyped}
         />
         <Select
           label="Order"
@@ -152,15 +158,7 @@ function Listed({ rules, rates }: ListedProps) {
         keyOf={({ id }) => id}
         empty={
           <>
-            No rule matches “{typed}”.{" "}
-            <Button
-              onClick={() => {
-                setTyped("");
-                go({ q: "" });
-              }}
-            >
-              Show all rules
-            </Button>
+            No rule matches “{typed}”. <Button onClick={() => setTyped("")}>Show all rules</Button>
           </>
         }
       />

@@ -2,8 +2,14 @@
 // rules: exceptions of plans and overrides, switches, blocked callers and tenants.
 
 import { wallMs } from "../../../base/clock.js";
-import { exceptionsOf, tenantProfileOf } from "../../../control/state/policy-inputs.js";
+import {
+  exceptionsOf,
+  publishedRules,
+  tenantProfileOf,
+} from "../../../control/state/policy-inputs.js";
+import type { ControlState } from "../../../control/state/state.js";
 import { type Preview, preview } from "../../../core/preview/preview.js";
+import type { RulesText } from "../../../core/rules/known-rules.js";
 import type { AdminContext } from "../../route.js";
 
 /** What is asked. */
@@ -30,6 +36,7 @@ export async function previewOf(
   const answer = await preview({
     text,
     inForce: policy.rules,
+    inForceText: textInForce(state),
     exceptions: state === undefined ? [] : exceptionsOf(state),
     switches: policy.switches,
     blocks: policy.callerBlocks,
@@ -45,4 +52,10 @@ export async function previewOf(
     keysShare: report.whole.share,
     byKey: answer.byKey.map((each) => ({ ...each, key: toKey(each.key) })),
   };
+}
+
+/** Without a control plane they are not known as they were written, and read where they are needed. */
+function textInForce(state: ControlState | undefined): RulesText | undefined {
+  const written = state === undefined ? undefined : publishedRules(state);
+  return written !== undefined && "text" in written ? written : undefined;
 }

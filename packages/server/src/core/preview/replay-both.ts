@@ -1,0 +1,93 @@
+// Decides the same samples by two sets of rules: here in slices, or in a thread in one go.
+
+import {
+  parseRules,
+  type RuleException,
+  type RuleSet,
+  type SwitchStates,
+  type TenantProfile,
+  withExceptions,
+} from "sluice/rules";
+import { readMs } from "../../base/clock.js";
+import type { RulesText } from "../rules/known-rules.js";
+import { Replay, type Replayed, type ReplaySample, type Surroundings } from "./replay.js";
+import { type UnjudgedRule, unjudgedRules } from "./unjudged-rules.js";
+
+/** A replay as plain data, which a thread can be sent: rules as they were written. */
+export interface ReplayJob {
+  readonly draft: RulesText;
+  readonly inForce: RulesText;
+  readonly exceptions: readonly RuleException[];
+  readonly switches: SwitchStates | undefined;
+  /** Of the tenants that samples name. */
+  readonly tenants: ReadonlyMap<string, TenantProfile>;
+  readonly samples: readonly ReplaySample[];
+  /** The time that they cover. */
+  readonly spanMs: number;
+  readonly workMsMax: number;
+}
+
+/** The answers to the samples that there was time for, in their order. Plain data too. */
+export interface Replayings {
+  /** Of the draft. */
+  readonly version: string;
+  readonly before: readonly Replayed[];
+  readonly after: readonly Replayed[];
+  readonly unjudged: readonly UnjudgedRule[];
+}
+
+/** Two sets of rules, and what is decided by them. */
+export interface ReplaySides extends Surroundings {
+  readonly draft: RuleSet;
+  readonly inForce: RuleSet;
+  readonly samples: readonly ReplaySample[];
+  readonly spanMs: number;
+}
+
+/** How the work is paced. */
+export interface Pace {
+  /** What does not fit is left out. */
+  readonly workMsMax: number;
+  /** Work without a pause. */
+  readonly sliceMsMax: number;
+  /** Lets others run. */
+  pause(): Promise<void>;
+}
+
+/** Runs a job where nothing else waits. @throws RulesError, and what else keeps a policy from using the draft. */
+export async function runReplayJob(job: ReplayJob): Promise<Replayings> {
+  const { exceptions, tenants, workMsMax } = job;
+  const read = ({ file, text }: RulesText) =>
+    withExceptions(parseRules(text, { file }), exceptions, { unknownRules: "ignore" });
+  const rules = { draft: read(job.draft), inForce: read(job.inForce) };
+  const findTenant = (tenant: string) => tenants.get(tenant);
+  const pace = { workMsMax, sliceMsMax: workMsMax, pause: async () => {} };
+  return replayBoth({ ...job, ...rules, findTenant }, pace);
+}
+
+/** Decides the samples, by the rules in force and by the draft. @throws What keeps a policy from using the draft. */
+export async function replayBoth(sides: ReplaySides, pace: Pace): Promise<Replayings> {
+  const { draft, inForce, samples, spanMs } = sides;
+  const first = new Replay(inForce, sides);
+  await pace.pause();
+  const second = new Replay(draft, sides);
+  await pace.pause();
+  const before: Replayed[] = [];
+  const after: Replayed[] = [];
+  let leftMs = pace.workMsMax;
+  let sliceMs = readMs();
+  for (const sample of samples) {
+    const spentMs = readMs() - sliceMs;
+    if (spentMs > leftMs) break;
+    if (spentMs > pace.sliceMsMax) {
+      leftMs -= spentMs;
+      await pace.pause();
+      sliceMs = readMs();
+    }
+    const [was, is] = [first.decide(sample), second.decide(sample)];
+    before.push(was instanceof Promise ? await was : was);
+    after.push(is instanceof Promise ? await is : is);
+  }
+  await Promise.all([first.close(), second.close()]);
+  return { version: draft.version, before, after, unjudged: unjudgedRules(draft, inForce, spanMs) };
+}
