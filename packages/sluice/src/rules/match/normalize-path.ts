@@ -10,8 +10,8 @@ import { foldCase } from "../identity-keys/normalize-string.js";
 import { toPathVariants } from "./path-variants.js";
 import { decodeOnce } from "./percent-decode.js";
 
-// Taken off its prototype, as in stores/memory/hash.ts and for the same reason.
-const { charCodeAt } = String.prototype;
+// Taken off their prototype, as in stores/memory/hash.ts and for the same reason.
+const { charCodeAt, slice } = String.prototype;
 
 const HASH = 0x23;
 const PERCENT = 0x25;
@@ -58,7 +58,7 @@ export function readPath(target: string): ReadPath {
     if (code === SLASH || isEnd || code === BACKSLASH) {
       isOdd ||= code === BACKSLASH || code === HASH || (i === from && !isEnd);
       if (i > from) {
-        const segment = toSegment(target.slice(from, i), isPlain, isLower);
+        const segment = toSegment(slice.call(target, from, i), isPlain, isLower);
         if (segment !== "") segments.push(segment);
         hasDots ||= segment === "." || segment === "..";
       }
