@@ -1,5 +1,6 @@
 import { type Page, stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
+import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard } from "./dashboard-fixture.js";
 
 afterAll(stopAll);
@@ -55,11 +56,12 @@ describe("the page Access", () => {
     const { page, faults } = await openPage(`${url}access`);
     const secret = await makeKey(page);
     expect(secret).toMatch(/^slk_/);
+    expect(await findingsEverywhere(page)).toEqual([]);
     await press(page, "I have copied it");
     expect(await page.content()).not.toContain(secret);
-    const statusOf = async () =>
-      (await fetch(gateway, { headers: { "x-api-key": secret } })).status;
-    await expect.poll(statusOf).toBe(200);
+    const statusOf = async (key = secret) =>
+      (await fetch(gateway, { headers: { "x-api-key": key } })).status;
+    await expect.poll(() => statusOf()).toBe(200);
 
     // The key leads to how it stands, with the numbers of its plan, and can be blocked by its id.
     await page.getByRole("row", { name: /web/ }).getByRole("link").first().click();
@@ -78,11 +80,20 @@ describe("the page Access", () => {
     expect(await statusOf()).toBe(200);
 
     await page.goto(`${url}access/keys?tenant=acme`);
-    await page.getByRole("button", { name: "Revoke key web" }).click();
+    await page.getByRole("button", { name: "Rotate key web" }).click();
+    await field(page, "The old key").selectOption("Works for 1 hour more");
+    await press(page, "Rotate");
+    await page.getByText("it will not be shown again").waitFor();
+    const rotated = (await page.getByRole("dialog").locator("code").textContent()) ?? "";
+    await press(page, "I have copied it");
+    await expect.poll(() => statusOf(rotated)).toBe(200);
+    expect(await statusOf()).toBe(200);
+    const [, id] = secret.split("_");
+    await page.getByRole("button", { name: `Revoke key web ${id}` }).click();
     await field(page, "Reason").fill("no longer used");
     await press(page, "Revoke");
-    await page.getByText("There are no such keys").waitFor();
-    await expect.poll(statusOf).toBe(401);
+    await expect.poll(() => statusOf()).toBe(401);
+    expect(await statusOf(rotated)).toBe(200);
     expect(faults).toEqual([]);
   });
 

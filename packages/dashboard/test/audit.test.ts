@@ -1,5 +1,6 @@
 import { stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
+import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard } from "./dashboard-fixture.js";
 
 afterAll(stopAll);
@@ -26,6 +27,7 @@ describe("the page Audit", () => {
     await zone.getByText("Europe/Paris").waitFor();
     expect(await zone.getByRole("cell").allTextContents()).toEqual(["UTC", "Europe/Paris"]);
     expect(await entries.count()).toBe(50);
+    expect(await findingsEverywhere(page)).toEqual([]);
     await page.getByRole("button", { name: "Next page" }).click();
     await page.getByText("t0", { exact: true }).waitFor();
     await page.goBack();

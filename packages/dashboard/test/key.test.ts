@@ -1,5 +1,6 @@
 import { stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
+import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard, type WatchedPage } from "./dashboard-fixture.js";
 
 afterAll(stopAll);
@@ -55,7 +56,10 @@ describe("the page Key", () => {
     expect(await statusOf()).toBe(429);
     const history = page.getByRole("table").filter({ hasText: "Outcome" });
     await history.getByRole("row", { name: /refused GET \/ everything blocked/ }).waitFor();
+    await everything.getByText("Why?").click();
+    expect(await findingsEverywhere(page)).toEqual([]);
     await everything.getByRole("button", { name: "Unblock" }).click();
+    expect(await findingsEverywhere(page)).toEqual([]);
     await confirm(page, "Unblock", "it stopped");
     await page.getByText("would be allowed now").waitFor();
     expect(await statusOf()).toBe(200);

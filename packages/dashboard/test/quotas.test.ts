@@ -1,5 +1,6 @@
 import { stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
+import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard } from "./dashboard-fixture.js";
 
 afterAll(stopAll);
@@ -59,6 +60,7 @@ describe("the page Quotas", () => {
     await exports.getByText("10 units", { exact: true }).waitFor();
     await exports.getByText(/It (runs out|lasts)/).waitFor();
     await exports.getByRole("figure").locator("canvas").waitFor();
+    expect(await findingsEverywhere(page)).toEqual([]);
     await exports.getByRole("button", { name: "Top up" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Units", { exact: true }).fill("25");

@@ -105,7 +105,7 @@ function actsColumn(setOpen: (open: Open) => void): Column<ApiKey> {
       <div class="actions">
         {apiKey.replacedBy === undefined && (
           <Button
-            label={`Rotate key ${apiKey.name}`}
+            label={`Rotate key ${apiKey.name} ${apiKey.id}`}
             onClick={() => setOpen({ kind: "rotate", apiKey })}
           >
             Rotate
@@ -113,7 +113,7 @@ function actsColumn(setOpen: (open: Open) => void): Column<ApiKey> {
         )}
         <Button
           kind="danger"
-          label={`Revoke key ${apiKey.name}`}
+          label={`Revoke key ${apiKey.name} ${apiKey.id}`}
           onClick={() => setOpen({ kind: "remove", removal: toRemoval(apiKey) })}
         >
           Revoke

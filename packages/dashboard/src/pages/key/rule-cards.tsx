@@ -3,12 +3,13 @@
 import { useState } from "preact/hooks";
 import { useMay } from "../../api/session.js";
 import { Button } from "../../ui/button.js";
+import { useHasControlPlane } from "../../ui/control-plane.js";
 import { Gauge } from "../../ui/gauge.js";
 import { InTime } from "../../ui/in-time.js";
 import { KeyText } from "../../ui/key-text.js";
 import { Badge, Card } from "../../ui/page.js";
 import { Empty } from "../../ui/states.js";
-import { useUrlQuery } from "../../ui/url-query.js";
+import { toUrl, useUrlQuery } from "../../ui/url-query.js";
 import { type Act, ActDialog } from "./act-dialogs.js";
 import type { Facts } from "./lookup.js";
 import { Trail } from "./trail.js";
@@ -48,6 +49,7 @@ interface RuleCardProps {
 
 function RuleCard({ rule, facts, onChanged }: RuleCardProps) {
   const [act, setAct] = useState<Act>();
+  const hasControlPlane = useHasControlPlane();
   const isBlocked = rule.blockedMs !== 0;
   return (
     <Card
@@ -56,6 +58,13 @@ function RuleCard({ rule, facts, onChanged }: RuleCardProps) {
         <>
           <State rule={rule} />
           <a href={`/dashboard/rules/${encodeURIComponent(rule.rule)}`}>Rule</a>
+          {hasControlPlane && rule.key !== null && (
+            <a
+              href={toUrl("/dashboard/audit", { kind: "counter", id: `${rule.rule} ${rule.key}` })}
+            >
+              Audit
+            </a>
+          )}
         </>
       }
     >

@@ -7,6 +7,7 @@ import { wallMs } from "../../base/clock.js";
 import { Chart } from "../../ui/chart.js";
 import { formatShort } from "../../ui/format.js";
 import { Loaded } from "../../ui/states.js";
+import { toBurnDown } from "./burn-down-data.js";
 import type { Quota } from "./tenant-quotas.js";
 
 interface BurnDownProps {
@@ -49,7 +50,13 @@ interface BurnDownChartProps {
 }
 
 function BurnDownChart({ days, quota, timeZone }: BurnDownChartProps) {
-  const data = useMemo(() => toData(days, quota, wallMs()), [days, quota]);
+  const data = useMemo(() => {
+    const { period, granted, forecast } = quota;
+    const unitsPerDay = forecast?.unitsPerDay ?? 0;
+    return toBurnDown({ days, period, granted, unitsPerDay, timeZone, nowMs: wallMs() });
+  }, [days, quota, timeZone]);
+  // A quota of one day has nothing to draw by days.
+  if ((data[0]?.length ?? 0) < 2) return null;
   return (
     <Chart
       label={`Used of ${quota.meter} by day in ${timeZone}, against what may be used`}
@@ -58,32 +65,4 @@ function BurnDownChart({ days, quota, timeZone }: BurnDownChartProps) {
       format={formatShort}
     />
   );
-}
-
-const DAY_MS = 86_400_000;
-/** A longer period is drawn up to this day. */
-const DAYS_MAX = 400;
-
-/** Times and lines: used up to now, the forecast from now on, and what may be used throughout. */
-export function toData(days: Days, quota: Quota, nowMs: number): (number | null)[][] {
-  const { startMs, endMs } = quota.period;
-  const perDay = quota.forecast?.unitsPerDay ?? 0;
-  const times: number[] = [];
-  const used: (number | null)[] = [];
-  const forecast: (number | null)[] = [];
-  const unitsOf = new Map(days.map(({ day, units }) => [day, units]));
-  let total = 0;
-  const count = Math.min(DAYS_MAX, Math.ceil((endMs - startMs) / DAY_MS));
-  for (let at = 0; at < count; at++) {
-    const atMs = startMs + at * DAY_MS;
-    // Noon of the day: the start of a period is midnight of the tenant, which may be the day before in UTC.
-    const day = new Date(atMs + DAY_MS / 2).toISOString().slice(0, 10);
-    total += unitsOf.get(day) ?? 0;
-    const isPast = atMs <= nowMs;
-    times.push(atMs / 1_000);
-    used.push(isPast ? total : null);
-    const isAhead = atMs + DAY_MS > nowMs;
-    forecast.push(isAhead ? total + (perDay * Math.max(0, atMs - nowMs)) / DAY_MS : null);
-  }
-  return [times, used, forecast, times.map(() => quota.granted)];
 }
