@@ -34,7 +34,7 @@ export function Key() {
       title="Key"
       lead="Look up a caller: how it stands under every rule, why it would be refused, and what to do about it."
     >
-      <LookupForm key={JSON.stringify(lookup)} lookup={lookup} />
+      <LookupForm key={JSON.stringify([lookup, query.method, query.path])} lookup={lookup} />
       {lookup === undefined ? (
         <Empty title="Whom do you want to look up?">
           <p>

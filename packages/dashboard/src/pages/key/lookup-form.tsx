@@ -55,7 +55,7 @@ export function LookupForm({ lookup }: { readonly lookup: Lookup | undefined }) 
         placeholder={PLACEHOLDERS[kind]}
         onInput={setValue}
         problem={problem}
-        autofocus
+        autofocus={lookup === undefined}
       />
       <Select label="Method" value={method} options={METHODS} onInput={setMethod} />
       <Field label="Path" value={path} placeholder="/" onInput={setPath} />

@@ -18,7 +18,6 @@ import { useUrlQuery } from "../../ui/url-query.js";
 type Share = ReplyOf<"quotaShares">["items"][number];
 
 const PAGE = 50;
-const EVERY_MS = 10_000;
 const RULE = `- id: exports
   match: { path: /exports, methods: POST }
   key: tenant
@@ -30,7 +29,7 @@ export function QuotaList() {
   const [url] = useUrlQuery();
   const { search, meter, after } = url;
   const query = { search, meter, after, limit: PAGE };
-  const answer = useAnswer("quotaShares", "/v1/quota-shares", { query, everyMs: EVERY_MS });
+  const answer = useAnswer("quotaShares", "/v1/quota-shares", { query });
   const isNarrowed = (search ?? meter) !== undefined;
   return (
     <Card title="Tenants" isWide>
