@@ -1,3 +1,12 @@
 // `sluice-server/api`: the types of what the admin port answers, for programs that ask it. The dashboard is one.
 
+export type {
+  LiveBegin,
+  LiveKey,
+  LiveLatency,
+  LiveNotice,
+  LiveRefusal,
+  LiveStore,
+  LiveTick,
+} from "./admin/live/live-event.js";
 export type { ReplyName, ReplyOf } from "./admin/reply-schemas.js";

@@ -17,6 +17,7 @@ import { Logins } from "./auth/logins.js";
 import { randomSecret } from "./auth/random.js";
 import { Sessions } from "./auth/sessions.js";
 import { Dashboard } from "./dashboard/dashboard.js";
+import { LiveFeed } from "./live/live-feed.js";
 import { ADMIN_HEADER } from "./reply-schemas.js";
 import type { AdminContext } from "./route.js";
 import { Router } from "./router.js";
@@ -68,8 +69,14 @@ export async function openAdmin(core: Core, control: AdminControl): Promise<List
     name: "admin",
     url,
     stopListening: () => void NetServer.prototype.close.call(server),
-    drain: () => drain(server),
-    close: () => close(server),
+    drain: () => {
+      context.live.close();
+      return drain(server);
+    },
+    close: () => {
+      context.live.close();
+      return close(server);
+    },
   };
 }
 
@@ -91,8 +98,11 @@ function toContext(core: Core, control: AdminControl): Pick<Parts, "context" | "
   const clearKeys = new ClearKeys(() => guard.needsToken, telemetry.log);
   const logins = new Logins({ guard, sessions, trusted, clock, log: telemetry.log });
   const actsOnce = new ActsOnce(() => clock.now());
-  const context = { core, control, version: readVersion(), clearKeys, logins, actsOnce };
-  return { guard, context };
+  const isAdmitted: AdminContext["isAdmitted"] = (message, caller) =>
+    guard.isStillAdmitted(message, caller);
+  const live = new LiveFeed({ core, control });
+  const parts = { version: readVersion(), clearKeys, logins, actsOnce, live, isAdmitted };
+  return { guard, context: { core, control, ...parts } };
 }
 
 /** The reply that is to be sent; undefined if it has been. */

@@ -11,6 +11,7 @@ import type { AdminReply, StreamedReply } from "./admin-reply.js";
 import type { Caller } from "./auth/caller.js";
 import type { ClearKeys } from "./auth/clear-keys.js";
 import type { Logins } from "./auth/logins.js";
+import type { LiveFeed } from "./live/live-feed.js";
 import type { ActsOnce } from "./routes/counters/once.js";
 import type { AdminControl } from "./service-control.js";
 
@@ -30,6 +31,10 @@ export interface AdminContext {
   readonly clearKeys: ClearKeys;
   /** Sessions of browsers. */
   readonly logins: Logins;
+  /** What pages are sent each second. */
+  readonly live: LiveFeed;
+  /** Whether a caller that was let in still would be; unlike a request, asking does not prolong its session. */
+  isAdmitted(message: IncomingMessage, caller: Caller): boolean;
   /** Acts on counters that came with an Idempotency-Key. */
   readonly actsOnce: ActsOnce;
 }

@@ -19,11 +19,13 @@ import { webhookRoutes } from "./routes/control/webhook-routes.js";
 import { counterRoutes } from "./routes/counters/counter-routes.js";
 import { correctionRoutes } from "./routes/ledger/correction-routes.js";
 import { ledgerRoutes } from "./routes/ledger/ledger-routes.js";
+import { liveRoutes } from "./routes/live-routes.js";
 import { serviceRoutes } from "./routes/service-routes.js";
 import { sessionRoutes } from "./routes/session-routes.js";
 
 const described: readonly Route[] = [
   ...serviceRoutes,
+  ...liveRoutes,
   ...counterRoutes,
   ...ruleSetRoutes,
   ...planRoutes,

@@ -6,6 +6,7 @@ import type { FeedServer } from "../control/feed/feed-server.js";
 import type { NodeSwitching } from "../control/node-switching.js";
 import type { NodeStatus } from "../control/nodes.js";
 import type { ControlState } from "../control/state/state.js";
+import type { LiveCounts, LiveSecond } from "../telemetry/live/live-counts.js";
 import type {
   SampledDecision,
   SampleReport,
@@ -36,6 +37,10 @@ export interface AdminControl {
   switchRule?(ruleId: string | undefined, isOn: boolean): void | Promise<void>;
   /** Default: that of this process. */
   top?(options: TopOptions): TopReport | Promise<TopReport>;
+  /** Counts since the start. Default: those of this process. */
+  liveCounts?(): Promise<LiveCounts>;
+  /** The last minutes, second by second. Default: those of this process. */
+  liveSeconds?(): Promise<readonly LiveSecond[]>;
   /** The newest samples. Default: those of this process. */
   latestSamples?(query: SamplesQuery): Promise<readonly SampledDecision[]>;
   /** All decisions about sampled keys since a time by the wall clock. Default: those of this process. */

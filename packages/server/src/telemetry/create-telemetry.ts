@@ -1,15 +1,17 @@
 // The telemetry of a process: makes the parts and hands each report to those that it is for.
 
-import { type Logger, pino } from "pino";
+import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import type { FallbackEvent, Store } from "sluice";
 import type { Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
 import { readMs, wallMs } from "../base/clock.js";
 import type { TelemetryConfig } from "../config/config.js";
+import { type LiveCounts, type LiveSecond, toLiveCounts } from "./live/live-counts.js";
+import { createLog } from "./log/create-log.js";
 import { DecisionLog } from "./log/decision-log.js";
 import { FileProblems } from "./log/file-problems.js";
 import { createKeyHash, type KeyHash } from "./log/key-hash.js";
-import { type LogDestination, prettyLog } from "./log/pretty-log.js";
+import type { LogDestination } from "./log/pretty-log.js";
 import { RepeatedProblems } from "./log/repeated-problems.js";
 import type { MetricValues } from "./merge.js";
 import { Counts, FallbackTime } from "./metrics/counts.js";
@@ -73,6 +75,7 @@ class ServiceTelemetry implements Telemetry {
   readonly log: Logger;
   readonly #config: TelemetryConfig;
   readonly #readMs: () => number;
+  readonly #wallMs: () => number;
   readonly #hashKey: KeyHash;
   readonly #meters: RuleMeters;
   readonly #tally: DecisionTally;
@@ -105,6 +108,7 @@ class ServiceTelemetry implements Telemetry {
   constructor(config: TelemetryConfig, options: TelemetryOptions) {
     this.#config = config;
     this.#readMs = options.readMs ?? readMs;
+    this.#wallMs = options.wallMs ?? wallMs;
     const chance = options.chance ?? createRandom();
     this.log = createLog(config, options.destination);
     this.#repeatedProblems = new RepeatedProblems(this.log);
@@ -120,7 +124,7 @@ class ServiceTelemetry implements Telemetry {
     };
     const seed = toSeed(keySecret);
     const sampling = new KeySampling({ seed, readMs: this.#readMs });
-    this.samples = this.#createSamples(sampling, options.wallMs ?? wallMs);
+    this.samples = this.#createSamples(sampling);
     this.#tally = new DecisionTally({
       meters: this.#meters,
       readMs: this.#readMs,
@@ -291,18 +295,33 @@ class ServiceTelemetry implements Telemetry {
     return toTopReport(sources, options);
   }
 
+  liveCounts(): LiveCounts {
+    return toLiveCounts({
+      tally: this.#tally,
+      meters: this.#meters,
+      latencies: this.#latencies.values(),
+      fallbacks: this.#fallbacks,
+      reloadFailed: this.#reloadFailed,
+      control: this.#readControl?.(),
+    });
+  }
+
+  liveSeconds(): readonly LiveSecond[] {
+    return this.#tally.history.read(this.#readMs(), this.#wallMs());
+  }
+
   #replaced(removed: readonly string[], { from, to }: { from: string; to: string }): void {
     this.#meters.remove(removed);
     if (from !== to) this.log.info({ from, to, removed: removed.length }, "rules changed");
   }
 
-  #createSamples(sampling: KeySampling, wall: () => number): DecisionSamples {
+  #createSamples(sampling: KeySampling): DecisionSamples {
     return new DecisionSamples({
       sampling,
       hashKey: this.#hashKey,
       policies: () => this.#stats.policies,
       readMs: this.#readMs,
-      wallMs: wall,
+      wallMs: this.#wallMs,
     });
   }
 
@@ -326,15 +345,4 @@ class ServiceTelemetry implements Telemetry {
     };
     return createRegistry(sources, { region: this.#config.region, hasProcessMetrics });
   }
-}
-
-function createLog(
-  { logLevel, region }: TelemetryConfig,
-  destination: TelemetryOptions["destination"],
-): Logger {
-  const setup = { level: logLevel, base: { region } };
-  if (destination !== undefined) return pino(setup, destination);
-  const { stdout, env } = process;
-  if (stdout.isTTY !== true) return pino(setup);
-  return pino(setup, prettyLog(stdout, { hasColour: !env.NO_COLOR }));
 }

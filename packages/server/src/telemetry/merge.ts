@@ -2,6 +2,13 @@
 // joined.
 
 import { AggregatorRegistry } from "prom-client";
+import {
+  addOutcomes,
+  type LiveCounts,
+  type LiveSecond,
+  type OutcomeCounts,
+  type RuleCounts,
+} from "./live/live-counts.js";
 import { sortNewest } from "./samples/sample-search.js";
 import type { SampledDecision, SampleReport } from "./samples/sampled-decision.js";
 import type { RuleRate, TopKey, TopReport } from "./top/top-report.js";
@@ -78,4 +85,44 @@ export function mergeReports(reports: readonly SampleReport[]): SampleReport {
     },
     samples: sortNewest(reports.flatMap(({ samples }) => samples)).reverse(),
   };
+}
+
+const NOTHING: OutcomeCounts = { allowed: 0, delayed: 0, blocked: 0, shadowBlocked: 0 };
+
+/** The counts of several processes together. */
+export function mergeLiveCounts(processes: readonly LiveCounts[]): LiveCounts {
+  const byRule = new Map<string, RuleCounts>();
+  const latency: number[] = [];
+  for (const { rules, latency: own } of processes) {
+    for (const each of rules) {
+      const known = byRule.get(each.rule);
+      byRule.set(each.rule, known === undefined ? each : { ...each, ...addOutcomes(known, each) });
+    }
+    own.forEach((count, i) => {
+      latency[i] = (latency[i] ?? 0) + count;
+    });
+  }
+  const parts = processes.map(({ degraded }) => degraded);
+  const ages = parts.flatMap(({ controlAgeMs }) => controlAgeMs ?? []);
+  return {
+    totals: processes.map(({ totals }) => totals).reduce(addOutcomes, NOTHING),
+    rules: [...byRule.values()],
+    latency,
+    degraded: {
+      store: parts.some(({ store }) => store),
+      ledger: parts.some(({ ledger }) => ledger),
+      reloads: [...new Set(parts.flatMap(({ reloads }) => reloads))],
+      controlAgeMs: ages.length === 0 ? null : Math.max(...ages),
+    },
+  };
+}
+
+/** The seconds of several processes together, the oldest first. */
+export function mergeSeconds(processes: readonly (readonly LiveSecond[])[]): readonly LiveSecond[] {
+  const bySecond = new Map<number, LiveSecond>();
+  for (const second of processes.flat()) {
+    const atMs = Math.round(second.atMs / 1_000) * 1_000;
+    bySecond.set(atMs, { atMs, ...addOutcomes(bySecond.get(atMs) ?? NOTHING, second) });
+  }
+  return [...bySecond.values()].sort((a, b) => a.atMs - b.atMs);
 }

@@ -4,6 +4,7 @@
 import type { Logger } from "pino";
 import type { FallbackEvent, Store, Verdict } from "sluice";
 import type { Facts, Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
+import type { LiveCounts, LiveSecond } from "./live/live-counts.js";
 import type { MetricValues } from "./merge.js";
 import type { Samples } from "./samples/sampled-decision.js";
 import type { TopOptions, TopReport } from "./top/top-report.js";
@@ -159,6 +160,10 @@ export interface Telemetry {
   metricValues(): Promise<MetricValues>;
   /** How busy each rule is and which keys make it so; {@link mergeTop} joins those of several processes. */
   top(options?: TopOptions): TopReport;
+  /** Counts since the start, for live views; {@link mergeLiveCounts} adds up those of several processes. */
+  liveCounts(): LiveCounts;
+  /** The last five minutes, second by second; {@link mergeSeconds} adds up those of several processes. */
+  liveSeconds(): readonly LiveSecond[];
   /** Sampled decisions, for previews and history; {@link mergeReports} joins those of several processes. */
   readonly samples: Samples;
 }

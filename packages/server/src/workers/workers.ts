@@ -8,11 +8,14 @@ import type { Listener } from "../core/core.js";
 import { type OwnedCore, policiesOf } from "../core/create-core.js";
 import type { WrittenRules } from "../core/rules-in-force.js";
 import type { InForce, OtherProcesses } from "../service/other-processes.js";
+import type { LiveCounts, LiveSecond } from "../telemetry/live/live-counts.js";
 import {
   type MetricValues,
   mergeLatest,
+  mergeLiveCounts,
   mergeMetrics,
   mergeReports,
+  mergeSeconds,
   mergeTop,
 } from "../telemetry/merge.js";
 import {
@@ -84,6 +87,8 @@ export class Workers implements OtherProcesses {
     metrics: () => this.#metrics(),
     switchRule: (ruleId, isOn) => this.#switchRule(ruleId, isOn),
     top: (options) => this.#top(options),
+    liveCounts: () => this.#liveCounts(),
+    liveSeconds: () => this.#liveSeconds(),
     latestSamples: (query) => this.#latestSamples(query),
     samplesSince: (sinceMs) => this.#samplesSince(sinceMs),
   };
@@ -161,6 +166,16 @@ export class Workers implements OtherProcesses {
     const { config, telemetry } = this.#core;
     const reports = [telemetry.top(options), ...(answers as TopReport[])];
     return mergeTop(reports, config.telemetry.topKeysMax);
+  }
+
+  async #liveCounts(): Promise<LiveCounts> {
+    const { answers } = await this.#group.askAll("liveCounts", undefined);
+    return mergeLiveCounts([this.#core.telemetry.liveCounts(), ...(answers as LiveCounts[])]);
+  }
+
+  async #liveSeconds(): Promise<readonly LiveSecond[]> {
+    const { answers } = await this.#group.askAll("liveSeconds", undefined);
+    return mergeSeconds([this.#core.telemetry.liveSeconds(), ...(answers as LiveSecond[][])]);
   }
 
   async #latestSamples(query: SamplesQuery): Promise<readonly SampledDecision[]> {

@@ -143,7 +143,9 @@ async function makeTokens(
 
 async function read(response: Response): Promise<Answer> {
   const { status, headers } = response;
-  const text = await response.text();
+  const isEndless = headers.get("content-type") === "text/event-stream";
+  if (isEndless) await response.body?.cancel();
+  const text = isEndless ? "" : await response.text();
   const isJson = (headers.get("content-type") ?? "").includes("json");
   return { status, headers, body: isJson && text !== "" ? JSON.parse(text) : text };
 }

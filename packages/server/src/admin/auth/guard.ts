@@ -117,6 +117,14 @@ export class Guard {
     return caller;
   }
 
+  /** Whether a caller that was let in still would be, with the same role. Does not prolong its session. */
+  isStillAdmitted(message: IncomingMessage, { session, tokenId, role }: Caller): boolean {
+    if (session === undefined) return this.find(message)?.role === role;
+    const { sessions, tokens } = this.#options;
+    if (!sessions.has(session)) return false;
+    return tokenId === undefined || tokens?.find(tokenId)?.role === role;
+  }
+
   /** The address that a request came from. */
   originOf(message: IncomingMessage): string {
     return originOf(message, this.#options.trusted);

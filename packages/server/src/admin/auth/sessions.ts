@@ -68,6 +68,12 @@ export class Sessions {
     return session;
   }
 
+  /** Whether a session is there and has not ended. It does not count as used. */
+  has(secret: string): boolean {
+    const session = this.#sessions.get(hashOf(secret));
+    return session !== undefined && !this.#isOver(session);
+  }
+
   /** Ends a session. */
   end(secret: string): void {
     this.#sessions.delete(hashOf(secret));

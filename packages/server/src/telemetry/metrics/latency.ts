@@ -26,6 +26,11 @@ export class Latency {
     this.#sumMs += spanMs;
   }
 
+  /** One for each bucket, and one beyond the last. */
+  get counts(): ArrayLike<number> {
+    return this.#counts;
+  }
+
   /** The lines of a histogram of that name: each bucket holds those below it too. */
   *samples(name: string, labels: Readonly<Record<string, string>>): Generator<Sample> {
     let count = 0;

@@ -3,6 +3,8 @@
 
 import type { DecisionSource } from "sluice";
 import type { DecidedCharge, PolicyDecision, RefusalReason, Rule } from "sluice/rules";
+import { totalsOf } from "../live/live-counts.js";
+import { SecondHistory } from "../live/second-history.js";
 import type { KeySampling } from "../samples/key-sampling.js";
 import {
   type CountedVerdict,
@@ -54,6 +56,9 @@ export class DecisionTally {
     "deny-cache": 0,
     fallback: 0,
   };
+  /** What rules in shadow mode would have refused. */
+  shadowBlocked = 0;
+  readonly history = new SecondHistory(() => totalsOf(this));
   readonly rates: Periods;
   readonly #options: TallyOptions;
   readonly #keyPeriods: Periods;
@@ -137,6 +142,7 @@ export class DecisionTally {
     this.#period = this.rates.at(nowMs);
     this.#rollKeys(this.#keyPeriods.at(nowMs));
     this.#options.sampling.begin(nowMs);
+    this.history.begin(nowMs);
     this.#isAllowed = isAllowed;
     this.#isDelayed = false;
   }
@@ -197,6 +203,7 @@ export class DecisionTally {
   #countShadow(meter: RuleMeter, isKnown: boolean): void {
     if (this.#refusedKey !== undefined) {
       meter.shadowBlocked++;
+      this.shadowBlocked++;
       meter.refuse(this.#refusedKey);
     } else if (isKnown) meter.shadowAllowed++;
   }

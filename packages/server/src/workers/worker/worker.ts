@@ -67,6 +67,8 @@ export class Worker {
       reload: ({ logLevel }: { logLevel: string }) => this.#reload(logLevel),
       metrics: () => this.#core?.telemetry.metricValues(),
       top: (options: TopOptions) => this.#core?.telemetry.top(options),
+      liveCounts: () => this.#core?.telemetry.liveCounts(),
+      liveSeconds: () => this.#core?.telemetry.liveSeconds(),
       latestSamples: (query: SamplesQuery) => this.#core?.telemetry.samples.latest(query),
       samplesSince: (sinceMs: number) => this.#core?.telemetry.samples.since(sinceMs),
       announceDrain: () => void announceDrain(this.#listeners),
