@@ -90,6 +90,22 @@ export async function request(path: string, options: ApiOptions = {}): Promise<u
   throw new ApiError(response.status, isJson ? (body as Record<string, unknown>) : {});
 }
 
+/**
+ * The body of a response that does not end.
+ *
+ * @throws ApiError if it is refused.
+ */
+export async function openStream(
+  path: string,
+  options: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
+): Promise<ReadableStream<Uint8Array>> {
+  const response = await fetch(path, { ...options, cache: "no-store" });
+  if (response.ok && response.body !== null) return response.body;
+  if (response.status === 401) onEnded();
+  const fields = (await response.json().catch(() => ({}))) as Record<string, unknown>;
+  throw new ApiError(response.status, fields);
+}
+
 async function send(path: string, options: ApiOptions): Promise<Response> {
   const { method = "GET", body, query, signal } = options;
   const timeout = AbortSignal.timeout(REQUEST_MS_MAX);

@@ -18,9 +18,9 @@ interface Running {
   readonly admin: string;
 }
 
-async function startDemo(): Promise<Running> {
+async function startDemo(...options: string[]): Promise<Running> {
   const terminal = new FakeTerminal({ env: anywhere });
-  const code = runCommand(["demo"], terminal);
+  const code = runCommand(["demo", ...options], terminal);
   await terminal.until(({ out }) => out.includes("Ctrl-C"));
   const [gateway, admin] = [/gateway +(\S+)/, /metrics +(\S+)\/metrics/].map(
     (pattern) => pattern.exec(terminal.out)?.[1] ?? "",
@@ -28,10 +28,37 @@ async function startDemo(): Promise<Running> {
   return { terminal, code, gateway, admin };
 }
 
+describe("sluice demo with its own traffic", () => {
+  it("shows the dashboard's address first, and has traffic under every rule within ten seconds", async () => {
+    const demo = await startDemo();
+    expect(demo.terminal.out).toMatch(/^Dashboard: http:\/\/127\.0\.0\.1:\d+\/dashboard\/\n/);
+    const read = async (path: string) => (await fetch(demo.admin + path)).json();
+    const busy = async () => {
+      const { rules } = (await read("/v1/top")) as { rules: { rule: string }[] };
+      return rules.map(({ rule }) => rule).sort();
+    };
+    const all = ["api", "api-planned", "everything", "exports", "login", "search"];
+    await expect.poll(busy, { timeout: 10_000 }).toEqual(all);
+    const statuses = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const answer = await fetch(`${demo.gateway}/login`, { method: "POST" });
+        return answer.status;
+      }),
+    );
+    expect(statuses.sort()).toEqual([401, 401, 401, 401, 401, 429]);
+    expect(await read("/v1/tenants")).toMatchObject({ items: [{ id: "acme" }, { id: "globex" }] });
+    // Its decisions have no lines of their own.
+    expect(demo.terminal.out).not.toContain("/products");
+    demo.terminal.end();
+    expect(await demo.code).toBe(0);
+    expect(demo.terminal.err).toBe("");
+  });
+});
+
 describe("sluice demo", () => {
   let demo: Running;
   beforeEach(async () => {
-    demo = await startDemo();
+    demo = await startDemo("--no-traffic");
   });
   afterEach(async () => {
     demo.terminal.end();

@@ -1,13 +1,156 @@
-// The page Live.
+// The page Live: what the service does in this second, what is degraded, and who is refused and why.
 
-import { Page } from "../../ui/page.js";
-import { Empty } from "../../ui/states.js";
+import "./live.css";
+import type { LiveTick } from "sluice-server/api";
+import { Button } from "../../ui/button.js";
+import { Chart, type ChartSeries } from "../../ui/chart.js";
+import { formatDuration, formatRate, formatShort } from "../../ui/format.js";
+import { Badge, Card, Figure, Page } from "../../ui/page.js";
+import { BusyKeys, LatestRefusals, RulesNow } from "./lists.js";
+import { type LiveState, useLive } from "./use-live.js";
+
+const SERIES: readonly ChartSeries[] = [
+  { name: "Allowed", colour: "--allowed", isFilled: true },
+  { name: "Refused", colour: "--refused" },
+  { name: "Delayed", colour: "--delayed" },
+  { name: "Shadow refused", colour: "--shadowed" },
+];
 
 /** The page. */
 export function Live() {
+  const { live, isPaused, togglePause } = useLive();
+  const { tick } = live;
+  const actions = (
+    <>
+      <Connection live={live} isPaused={isPaused} />
+      <Button isPressed={isPaused} onClick={togglePause}>
+        {isPaused ? "Continue" : "Pause"}
+      </Button>
+    </>
+  );
   return (
-    <Page title="Live">
-      <Empty title="This page is not built yet" />
+    <Page
+      title="Live"
+      lead="What happened in the last second, and over five minutes."
+      actions={actions}
+    >
+      <Notices tick={tick} />
+      <Figures live={live} />
+      <div class="grid">
+        <Card title="Requests per second" isWide>
+          <Chart
+            label="Requests per second over the last five minutes"
+            series={SERIES}
+            data={live.history}
+            format={formatShort}
+          />
+        </Card>
+        <StoreCard tick={tick} />
+        <LatencyCard tick={tick} />
+        <RulesNow tick={tick} />
+        <BusyKeys tick={tick} />
+        <LatestRefusals refusals={live.refusals} tick={tick} />
+      </div>
     </Page>
+  );
+}
+
+function Connection({ live, isPaused }: { readonly live: LiveState; readonly isPaused: boolean }) {
+  return (
+    <span class="live-connection" role="status">
+      {live.connection === "lost" ? (
+        <Badge kind="bad">Not connected, trying again</Badge>
+      ) : isPaused ? (
+        <Badge kind="warn">Paused</Badge>
+      ) : live.connection === "open" ? (
+        <Badge kind="good">Live</Badge>
+      ) : (
+        <Badge>Connecting</Badge>
+      )}
+    </span>
+  );
+}
+
+/** What works only in part. */
+function Notices({ tick }: { readonly tick: LiveTick | undefined }) {
+  return (
+    <div role="status">
+      {(tick?.notices ?? []).map(({ id, text, isSevere }) => (
+        <p key={id} class={isSevere ? "failure" : "notice"}>
+          {text}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+function Figures({ live: { history, tick } }: { readonly live: LiveState }) {
+  const [, allowed, refused, delayed, shadowed] = history;
+  const last = (list: readonly number[]) => list.at(-1) ?? 0;
+  const peak = (list: readonly number[]) => `peak ${formatRate(Math.max(...list))}`;
+  const p99Ms = tick?.latency?.p99Ms;
+  return (
+    <div class="figures">
+      <Figure name="Allowed" value={formatRate(last(allowed))} note={peak(allowed)} kind="good" />
+      <Figure name="Refused" value={formatRate(last(refused))} note={peak(refused)} kind="bad" />
+      <Figure name="Delayed" value={formatRate(last(delayed))} note={peak(delayed)} kind="warn" />
+      <Figure
+        name="Shadow refused"
+        value={formatRate(last(shadowed))}
+        note={peak(shadowed)}
+        kind="info"
+      />
+      <Figure
+        name="Decision time"
+        value={p99Ms === undefined ? "–" : `≤ ${formatDuration(p99Ms)}`}
+        note="99 of 100 decisions"
+      />
+    </div>
+  );
+}
+
+function StoreCard({ tick }: { readonly tick: LiveTick | undefined }) {
+  const store = tick?.store;
+  return (
+    <Card title="Store and rules">
+      <dl class="pairs live-pairs">
+        <dt>Store</dt>
+        <dd>{store?.kind ?? "–"}</dd>
+        <dt>State</dt>
+        <dd>
+          {store === undefined ? (
+            "–"
+          ) : store.isFallback ? (
+            <Badge kind="bad">fallback: {store.onFailure}</Badge>
+          ) : (
+            <Badge kind="good">answers</Badge>
+          )}
+        </dd>
+        <dt>If it fails</dt>
+        <dd>{store?.onFailure ?? "–"}</dd>
+        <dt>Rules</dt>
+        <dd>
+          {tick === undefined ? "–" : tick.rulesInForce}{" "}
+          <small>version {tick?.version.slice(0, 12) ?? "–"}</small>
+        </dd>
+      </dl>
+    </Card>
+  );
+}
+
+function LatencyCard({ tick }: { readonly tick: LiveTick | undefined }) {
+  const latency = tick?.latency ?? undefined;
+  const show = (ms: number | undefined) => (ms === undefined ? "–" : `≤ ${formatDuration(ms)}`);
+  return (
+    <Card title="Decision time in the last second">
+      <dl class="pairs live-pairs">
+        <dt>Half of them</dt>
+        <dd>{show(latency?.p50Ms)}</dd>
+        <dt>95 of 100</dt>
+        <dd>{show(latency?.p95Ms)}</dd>
+        <dt>99 of 100</dt>
+        <dd>{show(latency?.p99Ms)}</dd>
+      </dl>
+    </Card>
   );
 }

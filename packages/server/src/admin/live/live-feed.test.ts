@@ -66,7 +66,7 @@ function setUp() {
     return () => void timers--;
   };
   const feed = new LiveFeed({ core, control, every });
-  const open = async ({ showsKeys = false, isAdmitted = () => true } = {}) => {
+  const open = async ({ showsKeys = false, isAdmitted = (): boolean => true } = {}) => {
     const response = new FakeResponse();
     await feed.add({ response: response as unknown as ServerResponse, showsKeys, isAdmitted });
     return response;

@@ -8,7 +8,12 @@ import type { Command } from "commander";
 import type { Config } from "../../config/config.js";
 import { parseConfig } from "../../config/load.js";
 import { runDemo } from "../demo/demo.js";
-import { DEMO_RULES, type DemoFiles, demoConfiguration } from "../demo/demo-configuration.js";
+import {
+  DEMO_FURTHER_RULES,
+  DEMO_RULES,
+  type DemoFiles,
+  demoConfiguration,
+} from "../demo/demo-configuration.js";
 import { type DemoUpstream, startUpstream } from "../demo/demo-upstream.js";
 import { CommandError, EXIT } from "../exit.js";
 import { describeInvalidFiles, describePortTaken } from "../failures.js";
@@ -21,10 +26,11 @@ export function addDemoCommand(program: Command, terminal: Terminal, finish: Fin
     .command("demo")
     .description("run a gateway with sample rules in front of a built-in upstream")
     .option("--print-config", "print its configuration instead, as a start for your own")
+    .option("--no-traffic", "send no requests of its own")
     .addHelpText("after", HELP)
-    .action(async ({ printConfig }: { printConfig?: boolean }) => {
+    .action(async ({ printConfig, traffic }: { printConfig?: boolean; traffic: boolean }) => {
       if (printConfig) terminal.write(demoConfiguration(UPSTREAM_URL));
-      else await demo(terminal);
+      else await demo(terminal, traffic);
       finish(EXIT.ok);
     });
 }
@@ -33,21 +39,22 @@ export function addDemoCommand(program: Command, terminal: Terminal, finish: Fin
 const UPSTREAM_URL = "http://127.0.0.1:3000";
 
 const HELP = `
-Gateway on 127.0.0.1:8080, admin and metrics on 127.0.0.1:9090. Ctrl-C ends it.
+Gateway on 127.0.0.1:8080, dashboard and metrics on 127.0.0.1:9090. Ctrl-C ends it. The demo sends up to 50 requests a
+second to itself, so that the dashboard has something to show.
 
 Examples:
   $ sluice demo
   $ SLUICE_GATEWAY_LISTEN=127.0.0.1:8081 SLUICE_ADMIN_LISTEN=127.0.0.1:9091 sluice demo
   $ sluice demo --print-config > sluice.yaml`;
 
-async function demo(terminal: Terminal): Promise<void> {
+async function demo(terminal: Terminal, hasTraffic: boolean): Promise<void> {
   const upstream = await startUpstream();
   const folder = await mkdtemp(join(tmpdir(), "sluice-demo-"));
   try {
     const files = { rules: join(folder, "rules.yaml"), database: join(folder, "sluice.db") };
-    await writeFile(files.rules, DEMO_RULES);
+    await writeFile(files.rules, DEMO_RULES + DEMO_FURTHER_RULES);
     const config = configure(upstream, files, terminal);
-    await runDemo(config, terminal, wordsOf(terminal)).catch((error: unknown) => {
+    await runDemo(config, terminal, wordsOf(terminal), hasTraffic).catch((error: unknown) => {
       throw toFailure(error, config, terminal);
     });
   } finally {

@@ -15,6 +15,33 @@ rules:
     limit: { tokenBucket: { capacity: 20, refillPerSecond: 5 } }
 `;
 
+/** Further rules of a running demo, which has a control plane: other algorithms, tenants, a plan and a durable quota. */
+export const DEMO_FURTHER_RULES = `  # Searches: one after the other, three a second for each address; two more may wait.
+  - id: search
+    match: { path: /search }
+    key: ip
+    limit: { leakyBucket: { ratePerSecond: 3, queueSize: 2 } }
+  # The API: requests of each tenant in a minute, more of them on the plan "pro".
+  - id: api
+    match: { path: /api/* }
+    key: tenant
+    limit: { slidingWindowCounter: { limit: 60, windowMs: 1m } }
+    tiers: { pro: { slidingWindowCounter: { limit: 1200, windowMs: 1m } } }
+  # Planned, and only watched so far: nothing is refused.
+  - id: api-planned
+    match: { path: /api/* }
+    key: tenant
+    limit: { fixedWindow: { limit: 30, windowMs: 10s } }
+    onExceed: shadow
+  # Sold: exports in a month, kept in the ledger.
+  - id: exports
+    match: { path: /api/exports, methods: POST }
+    key: tenant
+    limit: { quota: { limit: 200, period: month } }
+    tiers: { pro: { quota: { limit: 5000, period: month } } }
+    durable: { alertAt: [80%, 100%] }
+`;
+
 /** The files of a demo. */
 export interface DemoFiles {
   /** The rules that are published first. */
@@ -50,7 +77,11 @@ ${files === undefined ? `rules:\n${DEMO_RULES.replaceAll(/^/gm, "  ").trimEnd()}
 }
 
 function toFiles({ rules, database }: DemoFiles): string {
-  return `rules:
+  return `# The demo's own traffic says which address it stands for.
+identity:
+  trustedProxies: [loopback]
+  apiKeys: control
+rules:
   file: ${JSON.stringify(rules)}
 control:
   database: ${JSON.stringify(`file:${database}`)}

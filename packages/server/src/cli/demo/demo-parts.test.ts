@@ -6,6 +6,7 @@ import { coloured, plain } from "../text/colours.js";
 import { DecisionFeed } from "./decision-feed.js";
 import { demoConfiguration } from "./demo-configuration.js";
 import { formatLiveDecision, formatWelcome, toCommands } from "./demo-text.js";
+import { DEMO_NETWORK, requestsOf } from "./demo-traffic.js";
 import { startUpstream } from "./demo-upstream.js";
 
 const places = {
@@ -99,6 +100,38 @@ describe("live decisions", () => {
     feed.close();
     expect(lines.slice(51)).toEqual(["0 allowed, 3 refused"]);
     expect(isStopped).toBe(true);
+  });
+});
+
+describe("the traffic of the demo", () => {
+  it("is at most 50 requests a second on average, from addresses that are no one else's", () => {
+    const keys = { acme: "a", globex: "g" };
+    const all = Array.from({ length: 400 }, (_, tick) => requestsOf(tick, keys)).flat();
+    expect(all.length / 100).toBeLessThanOrEqual(50);
+    expect(DEMO_NETWORK).toBe("198.51.100.");
+    expect(new Set(all.map(({ from }) => from)).size).toBeGreaterThan(8);
+  });
+
+  it("gets one line in ten seconds", async () => {
+    const lines: string[] = [];
+    let tick = () => {};
+    const feed = new DecisionFeed({
+      colours: plain,
+      writeLine: (line) => void lines.push(line),
+      every: (_, task) => {
+        tick = task;
+        return () => {};
+      },
+    });
+    const policy = demoPolicy();
+    for (let second = 0; second < 20; second++) {
+      feed.addOwn((await policy.admit(login)) as PolicyDecision);
+      tick();
+    }
+    expect(lines).toEqual([
+      "demo traffic: 5 allowed, 5 refused",
+      "demo traffic: 0 allowed, 10 refused",
+    ]);
   });
 });
 

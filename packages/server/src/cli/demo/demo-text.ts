@@ -22,6 +22,8 @@ export interface DemoPlaces {
 export function formatWelcome(places: DemoPlaces, colours: Colours): string[] {
   const { gateway, admin, rules, sluice } = places;
   return [
+    `Dashboard: ${colours.strong(`${admin}/dashboard/`)}`,
+    "",
     colours.strong("Sluice is running, in front of a demo upstream."),
     "",
     `  gateway   ${gateway}`,

@@ -6,27 +6,32 @@ import type { Config } from "../../config/config.js";
 import { type Service, startService } from "../../service/service.js";
 import { createTelemetry } from "../../telemetry/create-telemetry.js";
 import { prettyLog } from "../../telemetry/log/pretty-log.js";
-import type { Telemetry } from "../../telemetry/telemetry.js";
+import type { DecidedRequest, Telemetry } from "../../telemetry/telemetry.js";
 import { type Terminal, writeLine } from "../terminal/terminal.js";
 import { coloursFor } from "../text/colours.js";
 import { DecisionFeed } from "./decision-feed.js";
+import { makeCustomers } from "./demo-customers.js";
 import { formatChange, formatWelcome } from "./demo-text.js";
+import { DEMO_NETWORK, type DemoTraffic, startTraffic } from "./demo-traffic.js";
 
 /**
  * Runs the demo under a configuration until the user ends it.
  *
  * @param words - How the user can call the command: `sluice`, `npx sluice`.
+ * @param hasTraffic - Whether the demo sends requests of its own.
  * @throws What `startService` throws.
  */
 export async function runDemo(
   config: Config,
   terminal: Terminal,
   words: { readonly sluice: string },
+  hasTraffic: boolean,
 ): Promise<void> {
   const { promise: ended, forget } = untilEnded(terminal);
   const colours = coloursFor(terminal);
   const print = (line: string) => writeLine(terminal, line);
   const feed = new DecisionFeed({ colours, writeLine: print, every });
+  let traffic: DemoTraffic | undefined;
   try {
     const telemetry = listening(config, feed, terminal);
     const service = await startService(config, { telemetry });
@@ -35,11 +40,14 @@ export async function runDemo(
     const rules = "file" in config.rules ? config.rules.file : "";
     for (const line of formatWelcome({ ...placesOf(service), rules, ...words }, colours))
       print(line);
+    if (hasTraffic) traffic = await startDemoTraffic(service);
     await ended;
+    traffic?.close();
     print("Draining.");
     await service.drain();
     print("Stopped.");
   } finally {
+    traffic?.close();
     forget();
     feed.close();
   }
@@ -62,9 +70,21 @@ function listening(config: Config, feed: DecisionFeed, terminal: Terminal): Tele
   const decided = telemetry.decided.bind(telemetry);
   telemetry.decided = (listener, decision, facts, ms) => {
     decided(listener, decision, facts, ms);
-    feed.add(decision, facts);
+    if (isOwn(facts)) feed.addOwn(decision);
+    else feed.add(decision, facts);
   };
   return telemetry;
+}
+
+/** Whether the demo sent it itself. */
+function isOwn(request: DecidedRequest): boolean {
+  return request.toFacts?.().ip?.startsWith(DEMO_NETWORK) === true;
+}
+
+/** The customers are there first, so that their keys are known. */
+async function startDemoTraffic(service: Service): Promise<DemoTraffic> {
+  const { gateway, admin } = placesOf(service);
+  return startTraffic(gateway, await makeCustomers(admin));
 }
 
 /** Calls `task` whenever other rules have come into force. */

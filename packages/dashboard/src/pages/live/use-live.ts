@@ -1,0 +1,80 @@
+// The live stream as the state of the page. While it is paused the page keeps what it shows, and the stream goes on: what
+// came meanwhile is there when it goes on.
+
+import { useEffect, useReducer, useState } from "preact/hooks";
+import type { LiveRefusal, LiveTick } from "sluice-server/api";
+import type { ApiError } from "../../api/client.js";
+import { useSeesKeys } from "../../api/session.js";
+import { addSecond, type LiveHistory, NO_HISTORY, toHistory } from "./history.js";
+import { openLive } from "./live-stream.js";
+
+/** The newest refusals that are listed. */
+const REFUSALS_MAX = 20;
+
+/** What the page knows. */
+export interface LiveState {
+  readonly connection: "connecting" | "open" | "lost";
+  readonly error: ApiError | undefined;
+  readonly history: LiveHistory;
+  /** Undefined until the first one. */
+  readonly tick: LiveTick | undefined;
+  readonly refusals: readonly LiveRefusal[];
+}
+
+const START: LiveState = {
+  connection: "connecting",
+  error: undefined,
+  history: NO_HISTORY,
+  tick: undefined,
+  refusals: [],
+};
+
+type Step =
+  | { readonly kind: "begin"; readonly history: LiveHistory; readonly refusals: LiveRefusal[] }
+  | { readonly kind: "tick"; readonly tick: LiveTick }
+  | { readonly kind: "lost"; readonly error: ApiError | undefined };
+
+/** What happens, and how to stop and continue. */
+export function useLive() {
+  const seesKeys = useSeesKeys();
+  const [state, take] = useReducer(next, START);
+  const [paused, setPaused] = useState<LiveState | undefined>(undefined);
+  useEffect(
+    () =>
+      openLive(seesKeys, {
+        onBegin: ({ seconds, refusals }) =>
+          take({ kind: "begin", history: toHistory(seconds), refusals: [...refusals] }),
+        onTick: (tick) => take({ kind: "tick", tick }),
+        onLost: (error) => take({ kind: "lost", error }),
+      }),
+    [seesKeys],
+  );
+  return {
+    live: paused ?? state,
+    isPaused: paused !== undefined,
+    togglePause: () => setPaused(paused === undefined ? state : undefined),
+  };
+}
+
+function next(state: LiveState, step: Step): LiveState {
+  switch (step.kind) {
+    case "begin":
+      return {
+        ...state,
+        connection: "open",
+        error: undefined,
+        history: step.history,
+        refusals: step.refusals,
+      };
+    case "tick":
+      return {
+        ...state,
+        connection: "open",
+        tick: step.tick,
+        history: addSecond(state.history, step.tick),
+        refusals: [...step.tick.refusals, ...state.refusals].slice(0, REFUSALS_MAX),
+      };
+    case "lost":
+      return { ...state, connection: "lost", error: step.error };
+  }
+}

@@ -1,0 +1,95 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { onStop, type Page, stopAll } from "sluice-test-servers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openPage, startDashboard, type TestDashboard } from "./dashboard-fixture.js";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+afterAll(stopAll);
+
+let dashboard: TestDashboard;
+beforeAll(async () => {
+  dashboard = await startDashboard();
+  const { gateway } = dashboard;
+  const timer = setInterval(() => {
+    for (let i = 0; i < 4; i++) fetch(`${gateway}/page`).catch(() => {});
+    fetch(`${gateway}/login`, { method: "POST" }).catch(() => {});
+  }, 200);
+  onStop(() => clearInterval(timer));
+});
+
+describe("the page Live", () => {
+  it("shows rates, rules, keys and refusals within seconds, and leads to the rule and the key", async () => {
+    const { page, faults } = await openPage(dashboard.url);
+    await page.getByText("Live", { exact: true }).nth(1).waitFor();
+    const refused = page.locator(".figure.bad .figure-value");
+    await expect.poll(() => refused.textContent(), { timeout: 15_000 }).toMatch(/^[1-9]/);
+    const refusals = page.getByRole("region", { name: "Latest refusals" }).last();
+    await refusals.getByText("over the limit of").first().waitFor();
+    await page.getByText("answers").waitFor();
+    expect(await seriousIssues(page)).toEqual([]);
+    await page.getByRole("link", { name: "ip:127.0.0.1" }).first().click();
+    await expect
+      .poll(() => page.url())
+      .toMatch(/\/dashboard\/key\?rule=\w+&key=ip%3A127\.0\.0\.1$/);
+    await page.goBack();
+    await page.getByRole("link", { name: "login", exact: true }).first().click();
+    await expect.poll(() => page.url()).toMatch(/\/dashboard\/rules\/login$/);
+    expect(faults).toEqual([]);
+  });
+
+  it("stands still while it is paused, and is readable in the dark", async () => {
+    const { page, faults } = await openPage(dashboard.url, { colorScheme: "dark" });
+    await page.getByRole("region", { name: "Rules in the last second" }).waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.getByText("Paused", { exact: true }).waitFor();
+    const chart = page.locator(".chart figcaption");
+    const before = await chart.textContent();
+    await new Promise((resolve) => setTimeout(resolve, 2_200));
+    expect(await chart.textContent()).toBe(before);
+    expect(await seriousIssues(page)).toEqual([]);
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByText("Live", { exact: true }).nth(1).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it("says in a sentence what is degraded", async () => {
+    const { page, faults } = await openPage(dashboard.url);
+    const headers = { "content-type": "application/json" };
+    const switchTo = (state: string) =>
+      fetch(new URL(`/v1/rules/login/${state}`, dashboard.url), {
+        method: "POST",
+        headers,
+        body: JSON.stringify({ reason: "a test" }),
+      });
+    expect((await switchTo("disable")).status).toBe(200);
+    await page.getByText("The switch of login is off.").waitFor();
+    expect((await switchTo("enable")).status).toBe(200);
+    await page.getByText("The switch of login is off.").waitFor({ state: "detached" });
+    expect(faults).toEqual([]);
+  });
+
+  it("says that it is not connected, and goes on by itself", async () => {
+    const { page, context } = await openPage(dashboard.url);
+    await page.getByText("Live", { exact: true }).nth(1).waitFor();
+    await context.route("**/v1/live*", (route) => route.abort());
+    await page.reload();
+    await page.getByText("Not connected, trying again").waitFor();
+    await context.unroute("**/v1/live*");
+    await page.getByText("Live", { exact: true }).nth(1).waitFor({ timeout: 15_000 });
+  });
+});
+
+async function seriousIssues(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(): Promise<{ violations: { impact: string; id: string; nodes: unknown[] }[] }> };
+    };
+    const { violations } = await axe.run();
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, nodes }) => `${id}: ${nodes.length}`);
+  });
+}
