@@ -24,7 +24,13 @@ export interface OtherProcesses {
   /** What the admin port asks of all processes together. */
   readonly control: Pick<
     AdminControl,
-    "metrics" | "switchRule" | "top" | "liveCounts" | "liveSeconds" | "latestSamples" | "samplesSince"
+    | "metrics"
+    | "switchRule"
+    | "top"
+    | "liveCounts"
+    | "liveSeconds"
+    | "latestSamples"
+    | "samplesSince"
   >;
   /** Starts them: their listeners are open when it resolves, or none is. */
   start(): Promise<void>;
