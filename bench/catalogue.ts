@@ -8,6 +8,7 @@ import { keyBytes, keyLookup } from "./control/keys.js";
 import { controlPublish } from "./control/publish.js";
 import { controlQuiet } from "./control/quiet.js";
 import { controlStart } from "./control/start.js";
+import { dashboardCost, dashboardPages } from "./dashboard/live.js";
 import { dashboardWeight } from "./dashboard/weight.js";
 import { express, fastify, node } from "./http/throughput.js";
 import { importCore, importExpress } from "./import/import.js";
@@ -101,6 +102,8 @@ export const benches: readonly Bench[] = [
   ledgerLatency,
   ledgerVerify,
   dashboardWeight,
+  dashboardCost,
+  dashboardPages,
 ];
 
 /** The benchmarks whose id starts with one of `names`; all if there are none. */
