@@ -2,6 +2,7 @@
 
 import { type Page, stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
+import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard } from "./dashboard-fixture.js";
 
 afterAll(stopAll);
@@ -32,6 +33,7 @@ describe("rules in the dashboard", () => {
     await replaceText(page, DRAFT.replace("limit:", "limt:"));
     await page.getByRole("button", { name: /^Line 6 .*limt/ }).waitFor();
     await page.locator(".cm-lint-marker-error").first().waitFor();
+    expect(await findingsEverywhere(page)).toEqual([]);
     await replaceText(page, DRAFT);
     await page.getByText("No problems found.").waitFor();
     // Completion knows the fields, and the keyboard leaves the editor.
@@ -51,6 +53,7 @@ describe("rules in the dashboard", () => {
     await page.getByText("1 of 1 caller would be refused who was not.").waitFor();
     await page.getByRole("link", { name: "ip:127.0.0.1" }).waitFor();
     await page.getByText("changed", { exact: true }).first().waitFor();
+    expect(await findingsEverywhere(page)).toEqual([]);
     expect(await logIn()).toBe(200);
     await page.getByRole("button", { name: "Publish…" }).click();
     await page.getByLabel("Note", { exact: true }).fill("fewer logins");

@@ -46,10 +46,10 @@ const look = EditorView.theme({
   ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },
   ".cm-diagnostic-warning": { borderLeftColor: "var(--warn)" },
   ".cm-changedLine, &.cm-merge-b .cm-changedLine": {
-    backgroundColor: "color-mix(in srgb, var(--good) 12%, transparent) !important",
+    backgroundColor: "color-mix(in srgb, var(--good) 8%, transparent) !important",
   },
   "&.cm-merge-a .cm-changedLine, .cm-deletedChunk": {
-    backgroundColor: "color-mix(in srgb, var(--bad) 12%, transparent) !important",
+    backgroundColor: "color-mix(in srgb, var(--bad) 8%, transparent) !important",
   },
   ".cm-collapsedLines": {
     background: "var(--sunk) !important",
@@ -60,7 +60,10 @@ const look = EditorView.theme({
 
 const colours = HighlightStyle.define([
   { tag: [tags.definition(tags.propertyName), tags.propertyName], color: "var(--accent)" },
-  { tag: [tags.string, tags.special(tags.string)], color: "var(--allowed)" },
+  {
+    tag: [tags.string, tags.special(tags.string)],
+    color: "color-mix(in srgb, var(--allowed) 65%, var(--text))",
+  },
   { tag: [tags.number, tags.bool, tags.null, tags.keyword], color: "var(--shadowed)" },
   { tag: tags.comment, color: "var(--faint)", fontStyle: "italic" },
   { tag: [tags.punctuation, tags.separator, tags.bracket], color: "var(--faint)" },
