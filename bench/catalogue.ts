@@ -8,6 +8,7 @@ import { keyBytes, keyLookup } from "./control/keys.js";
 import { controlPublish } from "./control/publish.js";
 import { controlQuiet } from "./control/quiet.js";
 import { controlStart } from "./control/start.js";
+import { dashboardFirstPaint } from "./dashboard/first-paint.js";
 import { dashboardCost, dashboardPages } from "./dashboard/live.js";
 import { dashboardWeight } from "./dashboard/weight.js";
 import { express, fastify, node } from "./http/throughput.js";
@@ -104,6 +105,7 @@ export const benches: readonly Bench[] = [
   dashboardWeight,
   dashboardCost,
   dashboardPages,
+  dashboardFirstPaint,
 ];
 
 /** The benchmarks whose id starts with one of `names`; all if there are none. */

@@ -13,20 +13,21 @@ interface Shot {
   /** Below /dashboard/. */
   readonly path: string;
   readonly heightPx?: number;
+  /** How long the page is open before the picture: streams come once a second, sparklines begin with the page. */
+  readonly openMs?: number;
 }
 
 const SHOTS: readonly Shot[] = [
   { name: "dashboard-live", path: "" },
-  { name: "dashboard-rules", path: "rules" },
+  { name: "dashboard-rules", path: "rules", openMs: 45_000 },
   { name: "playground", path: "playground", heightPx: 1_060 },
 ];
 const FOLDER = "docs/images";
 const WIDTH_PX = 1_280;
 const HEIGHT_PX = 800;
-/** So long the demo's clients send requests before the first picture: charts have a past then. */
-const WARM_UP_MS = 45_000;
-/** Numbers that are streamed once a second. */
-const SETTLE_MS = 2_500;
+/** How long the demo's clients send requests before the first picture: the chart of Live shows five minutes. */
+const WARM_UP_MS = 290_000;
+const OPEN_MS = 2_500;
 const BYTES_MAX = 150_000;
 
 const demo = await startDemo();
@@ -40,14 +41,15 @@ try {
   await demo.stop();
 }
 
-async function take(opened: Browser, { name, path, heightPx = HEIGHT_PX }: Shot): Promise<void> {
+async function take(opened: Browser, shot: Shot): Promise<void> {
+  const { name, path, heightPx = HEIGHT_PX, openMs = OPEN_MS } = shot;
   const viewport = { width: WIDTH_PX, height: heightPx };
   const context = await opened.newContext({ viewport, colorScheme: "light" });
   const page = await context.newPage();
   await page.goto(`${demo.dashboard}${path}`);
   await page.getByRole("heading", { level: 1 }).waitFor();
-  await page.waitForFunction('document.querySelector("main [aria-busy=true]") === null');
-  await sleep(SETTLE_MS);
+  await page.locator("main [aria-busy=true]").first().waitFor({ state: "detached" });
+  await sleep(openMs);
   const png = toPalette(await page.screenshot());
   await context.close();
   if (png.length > BYTES_MAX)

@@ -5,6 +5,8 @@ import { crc32, deflateSync, inflateSync } from "node:zlib";
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const COLOURS_MAX = 256;
+/** So many of the most frequent ones stay exactly as they are: backgrounds, lines, bars. */
+const KEPT = 64;
 
 interface Picture {
   readonly width: number;
@@ -114,7 +116,7 @@ function colourAt(pixels: Buffer, at: number): number {
   return (pixels[at] << 16) | (pixels[at + 1] << 8) | pixels[at + 2];
 }
 
-/** The most frequent colours, none of them too close to a more frequent one. */
+/** The most frequent colours; of the rarer ones only those that are not too close to another. */
 function popularColours({ width, height, depth, pixels }: Picture): number[] {
   const counts = new Map<number, number>();
   for (let i = 0; i < width * height; i++) {
@@ -124,8 +126,8 @@ function popularColours({ width, height, depth, pixels }: Picture): number[] {
   const sorted = [...counts].sort((a, b) => b[1] - a[1]).map(([colour]) => colour);
   if (sorted.length <= COLOURS_MAX) return sorted;
   for (let apart = 4; ; apart += 4) {
-    const chosen: number[] = [];
-    for (const colour of sorted) {
+    const chosen = sorted.slice(0, KEPT);
+    for (const colour of sorted.slice(KEPT)) {
       if (chosen.every((other) => distance(colour, other) >= apart)) chosen.push(colour);
       if (chosen.length > COLOURS_MAX) break;
     }
