@@ -21,8 +21,12 @@ interface RuleCardsProps {
   onChanged(): Promise<void>;
 }
 
+/** Cards that are drawn together: hundreds would hold the page up. */
+const CARDS = 30;
+
 /** A card for each rule. */
 export function RuleCards({ rules, facts, onChanged }: RuleCardsProps) {
+  const [countMax, setCountMax] = useState(CARDS);
   if (rules.length === 0)
     return (
       <Empty title="No rule counts this caller">
@@ -33,11 +37,20 @@ export function RuleCards({ rules, facts, onChanged }: RuleCardsProps) {
       </Empty>
     );
   return (
-    <div class="grid">
-      {rules.map((rule) => (
-        <RuleCard key={rule.rule} rule={rule} facts={facts} onChanged={onChanged} />
-      ))}
-    </div>
+    <>
+      <div class="grid">
+        {rules.slice(0, countMax).map((rule) => (
+          <RuleCard key={rule.rule} rule={rule} facts={facts} onChanged={onChanged} />
+        ))}
+      </div>
+      {rules.length > countMax && (
+        <p class="key-more">
+          <Button onClick={() => setCountMax(countMax + CARDS)}>
+            Show more: {countMax} of {rules.length} rules are shown
+          </Button>
+        </p>
+      )}
+    </>
   );
 }
 
@@ -49,6 +62,7 @@ interface RuleCardProps {
 
 function RuleCard({ rule, facts, onChanged }: RuleCardProps) {
   const [act, setAct] = useState<Act>();
+  const [isOpen, setIsOpen] = useState(false);
   const hasControlPlane = useHasControlPlane();
   const isBlocked = rule.blockedMs !== 0;
   return (
@@ -84,9 +98,9 @@ function RuleCard({ rule, facts, onChanged }: RuleCardProps) {
         <LimitGauge key={at} rule={rule.rule} limit={limit} />
       ))}
       <Elsewhere rule={rule} />
-      <details class="key-why">
+      <details class="key-why" onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
         <summary>Why?</summary>
-        <Trail rule={rule} />
+        {isOpen && <Trail rule={rule} />}
       </details>
       {rule.key !== null && <Acts rule={rule} facts={facts} onAct={setAct} />}
       {act !== undefined && rule.key !== null && (
