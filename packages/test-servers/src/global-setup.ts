@@ -5,13 +5,19 @@ import { chmodSync } from "node:fs";
 import { makeFolder, removeFolder } from "./folder.js";
 import { ensureRedisServer } from "./programs/find-server.js";
 
+const MADE = "SLUICE_TESTS_FOLDER";
+
 /** What the test runner calls. Returns what it calls at the end. */
 export function setup(): () => void {
+  // Every project of the configuration calls it. The first call is for all: nested folders would make paths of sockets
+  // longer than systems allow.
+  if (process.env[MADE] !== undefined) return () => {};
   ensureRedisServer();
   // Temporary folders of all test processes are made in this one: a process that is killed removes none.
   const folder = makeFolder("tests");
   // Other users may pass through it: PostgreSQL runs as one if the tests run as root.
   chmodSync(folder, 0o711);
   process.env.TMPDIR = folder;
+  process.env[MADE] = folder;
   return () => removeFolder(folder);
 }
