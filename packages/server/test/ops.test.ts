@@ -62,6 +62,8 @@ describe("ops/Dockerfile", () => {
     const { scripts } = JSON.parse(readText("package.json")) as { scripts: Record<string, string> };
     const build = valuesOf("RUN").find((text) => text.includes("tsc")) ?? "";
     expect(build).toBe(`${scripts.lua} && npx tsc -b packages/server`);
+    expect(valuesOf("RUN")).toContain("npm run dashboard");
+    expect(scripts.build).toContain("npm run -s dashboard");
     const needed = [...build.matchAll(/node (\S+\.mjs)/g)].map(([, path]) => path);
     expect(copied).toEqual(expect.arrayContaining(needed));
   });
@@ -81,6 +83,7 @@ describe("ops/Dockerfile", () => {
         expect.arrayContaining(folders.map((part) => `/app/packages/${name}/${part}`)),
       );
     }
+    expect(taken).toContain("/app/packages/server/dashboard");
   });
 
   it("starts the bin of the package, as a user that is not root, under a healthcheck", () => {
