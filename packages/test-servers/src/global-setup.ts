@@ -5,7 +5,8 @@ import { chmodSync } from "node:fs";
 import { makeFolder, removeFolder } from "./folder.js";
 import { ensureRedisServer } from "./programs/find-server.js";
 
-const MADE = "SLUICE_TESTS_FOLDER";
+/** Not SLUICE_…: services that tests start read their settings from there, and refuse others. */
+const MADE = "TESTS_FOLDER";
 
 /** What the test runner calls. Returns what it calls at the end. */
 export function setup(): () => void {
