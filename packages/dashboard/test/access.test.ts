@@ -45,7 +45,7 @@ async function makeKey(page: Page): Promise<string> {
   await page.getByRole("button", { name: "New API key" }).click();
   await field(page, "Tenant").fill("acme");
   await field(page, "Name").fill("web");
-  await press(page, "Make the key");
+  await press(page, "Create key");
   await page.getByText("it will not be shown again").waitFor();
   return (await page.getByRole("dialog").locator("code").textContent()) ?? "";
 }

@@ -38,7 +38,7 @@ describe("the page Audit", () => {
     await page.waitForURL(/kind=tenant&id=acme/);
     await page.waitForFunction(() => document.querySelectorAll("main li").length === 2);
     await page.getByRole("button", { name: "Verify the chain" }).click();
-    await page.getByText(/Whole: \d+ entries were checked/).waitFor();
+    await page.getByText(/The chain is intact: \d+ entries were checked/).waitFor();
     await page.getByText(reason).click();
     expect(await findingsEverywhere(page)).toEqual([]);
     await page.goto(`${url}audit?to=2001-01-01`);

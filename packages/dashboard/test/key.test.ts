@@ -25,7 +25,7 @@ async function confirm(page: WatchedPage["page"], verb: string, reason: string):
 }
 
 describe("the page Key", () => {
-  it("shows how a caller stands, and blocks, unblocks, grants and resets, all of it audited", async () => {
+  it("shows how a caller stands, and blocks, unblocks, refunds and resets, all of it audited", async () => {
     const { url, gateway } = await startDashboard({ rules: RULES });
     const statusOf = async () => (await fetch(`${gateway}/`)).status;
     for (const _ of [1, 2, 3, 4]) expect(await statusOf()).toBe(200);
@@ -43,9 +43,9 @@ describe("the page Key", () => {
     await login.getByText("passes").waitFor();
     expect(new URL(page.url()).searchParams.get("path")).toBe("/login");
 
-    await everything.getByRole("button", { name: "Grant" }).click();
+    await everything.getByRole("button", { name: "Refund" }).click();
     await page.getByLabel("Units", { exact: true }).fill("3");
-    await confirm(page, "Grant", "a refund");
+    await confirm(page, "Refund", "a refund");
     await everything.getByText("1 of 20").waitFor();
 
     await everything.getByRole("button", { name: "Block", exact: true }).click();
@@ -129,7 +129,7 @@ describe("the page Key", () => {
       expect(inert).toEqual({ markup: 0, unseen: false, width: 0 });
     }
     await page.goto(`${url}key?rule=everything&key=${encodeURIComponent("hmac:0123456789abcdef")}`);
-    await page.getByText("This is only a digest of a key").waitFor();
+    await page.getByText("This is only a hash of a key").waitFor();
     expect(faults).toEqual([]);
   });
 });

@@ -50,7 +50,7 @@ describe("rules in the dashboard", () => {
     await page.getByText("No problems found.").waitFor();
     await page.getByRole("button", { name: "Preview" }).click();
     // The preview names who would be refused, before anything is enforced.
-    await page.getByText("1 of 1 caller would be refused who was not.").waitFor();
+    await page.getByText("1 of 1 caller would be refused more often.").waitFor();
     await page.getByRole("link", { name: "ip:127.0.0.1" }).waitFor();
     await page.getByText("changed", { exact: true }).first().waitFor();
     expect(await findingsEverywhere(page)).toEqual([]);

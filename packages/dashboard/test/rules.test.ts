@@ -76,7 +76,7 @@ describe("the page Rules", () => {
     const { page, faults } = await openPage(`${url}rules/login`);
     await page.getByLabel("Access token").fill(secret);
     await page.getByRole("button", { name: "Log in" }).click();
-    await page.getByRole("heading", { name: "What it says" }).waitFor();
+    await page.getByRole("heading", { name: "Definition" }).waitFor();
     expect(await page.getByRole("heading", { name: "Controls" }).count()).toBe(0);
     await page.getByRole("link", { name: "All rules" }).click();
     await page.getByText("5 per minute, by address").waitFor();

@@ -1,4 +1,4 @@
-// What a page of the control plane shows on a node that has none: how to get one, or where it is.
+// What pages show on a node without a control plane: how to add one, or which node has it.
 
 import type { ComponentChildren } from "preact";
 import { useControlPlane } from "../api/session.js";

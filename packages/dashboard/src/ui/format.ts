@@ -15,7 +15,7 @@ const absolute = new Intl.DateTimeFormat("en", {
   hourCycle: "h23",
 });
 
-/** `1,234`; at most `fractionDigits` digits after the point. */
+/** `1,234`: rounded to a whole number. */
 export function formatCount(value: number): string {
   return whole.format(value);
 }
@@ -63,7 +63,7 @@ export function formatRelative(atMs: number, nowMs: number): string {
   return relative.format(Math.round(ms / DAY_MS), "day");
 }
 
-/** `16 Nov 2026, 12:42:05 UTC`, in the time zone of the browser. */
+/** `Nov 16, 2026, 12:42:05 UTC`, in the time zone of the browser. */
 export function formatAbsolute(atMs: number): string {
   return absolute.format(atMs);
 }

@@ -34,7 +34,7 @@ export function ApiKeysTab() {
       title="API keys"
       lead="A key stands for its tenant. Only a hash of it is kept, so it is shown once, when it is made."
       actions={isAdmin && <Button onClick={() => setOpen({ kind: "new" })}>New API key</Button>}
-      filters={<Filter name="tenant" label="Only of the tenant" placeholder="acme" />}
+      filters={<Filter name="tenant" label="Filter by tenant" placeholder="acme" />}
       answer={answer}
     >
       {({ items }) => (

@@ -1,4 +1,4 @@
-// A filter of a list: what is written is in the URL after Enter, or when the field is left.
+// A filter of a list. Submitting it puts the value into the URL.
 
 import { useState } from "preact/hooks";
 import { Button } from "../../ui/button.js";

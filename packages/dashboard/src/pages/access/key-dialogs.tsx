@@ -36,7 +36,7 @@ export function NewKeyDialog({ onMade, onClose, onDone }: MakingProps) {
   return (
     <EditDialog
       title="New API key"
-      verb="Make the key"
+      verb="Create key"
       doneText={`A key for ${tenant.trim()} was made.`}
       isComplete={tenant.trim() !== "" && name.trim() !== ""}
       save={save}
@@ -49,7 +49,7 @@ export function NewKeyDialog({ onMade, onClose, onDone }: MakingProps) {
         label="Scopes"
         value={scopes}
         onInput={setScopes}
-        hint="With commas between them. Sluice hands them on to the upstream."
+        hint="Separate them with commas. Sluice passes them on to the upstream."
       />
       <ExpirySelect value={expiry} onInput={setExpiry} />
     </EditDialog>

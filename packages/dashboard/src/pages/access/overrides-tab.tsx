@@ -30,7 +30,7 @@ export function OverridesTab() {
       title="Overrides"
       lead="Other limits for one caller under one rule, instead of those of the rule, the tier and the plan."
       actions={mayAct && <Button onClick={() => setEdited("new")}>New override</Button>}
-      filters={<Filter name="subject" label="Only for the caller" placeholder="tenant:acme" />}
+      filters={<Filter name="subject" label="Filter by caller" placeholder="tenant:acme" />}
       answer={answer}
     >
       {({ items }) => (

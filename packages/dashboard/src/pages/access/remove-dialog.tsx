@@ -9,7 +9,7 @@ import { done } from "../../ui/toasts.js";
 export interface Removal {
   /** `/v1/plans/pro`. */
   readonly path: string;
-  /** The revision that was seen; undefined for what has none. */
+  /** The revision that was seen; undefined for entities without revisions. */
   readonly revision?: number;
   readonly title: string;
   /** What the button says. */

@@ -36,7 +36,7 @@ export function TenantsTab() {
           <Button onClick={() => setOpen({ kind: "edit", tenant: undefined })}>New tenant</Button>
         )
       }
-      filters={<Filter name="plan" label="Only on the plan" />}
+      filters={<Filter name="plan" label="Filter by plan" />}
       answer={answer}
     >
       {({ items }) => (

@@ -45,7 +45,7 @@ export function TokensTab() {
             columns={isAdmin ? [...COLUMNS, revokeColumn(setRemoval)] : COLUMNS}
             rows={items}
             keyOf={({ id }) => id}
-            empty="There are no tokens: programs on this machine are admins. The first token ends that."
+            empty="There are no access tokens, so programs on this machine have the role admin. Once there is a token, they need one too."
           />
           {isMaking && (
             <TokenDialog
@@ -133,7 +133,7 @@ function TokenDialog({ onMade, ...ends }: TokenDialogProps) {
   return (
     <EditDialog
       title="New access token"
-      verb="Make the token"
+      verb="Create token"
       doneText={`A token for ${name.trim()} was made.`}
       isComplete={name.trim() !== ""}
       save={save}

@@ -92,7 +92,7 @@ function Verify() {
 
 function Finding({ valid, rows, problem }: Report) {
   return valid ? (
-    <span class="audit-valid">Whole: {formatCount(rows)} entries were checked.</span>
+    <span class="audit-valid">The chain is intact: {formatCount(rows)} entries were checked.</span>
   ) : (
     <span class="problem" role="alert">
       Altered: {problem}. Compare the database with a backup.

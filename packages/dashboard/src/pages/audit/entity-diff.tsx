@@ -13,7 +13,7 @@ interface EntityDiffProps {
 /** The fields that differ. */
 export function EntityDiff({ before, after }: EntityDiffProps) {
   const changes = fieldChanges(before ?? {}, after ?? {});
-  if (changes.length === 0) return <p class="note">It says the same as before.</p>;
+  if (changes.length === 0) return <p class="note">No field changed.</p>;
   return (
     <table class="audit-diff">
       <thead>

@@ -109,15 +109,15 @@ function GrantDialog({ target, onClose, onDone }: ActDialogProps) {
     });
     done(
       refunded === 0
-        ? "It has used nothing, so there was nothing to grant."
-        : `${formatCount(refunded)} units were given back.`,
+        ? "The key has used nothing, so there was nothing to refund."
+        : `${formatCount(refunded)} units were refunded.`,
     );
     await onDone();
   };
   return (
     <Confirm
-      title="Grant units"
-      verb="Grant"
+      title="Refund units"
+      verb="Refund"
       isComplete={isValid}
       onClose={onClose}
       onConfirm={act}

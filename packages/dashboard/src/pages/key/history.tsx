@@ -40,7 +40,7 @@ export function History({ counterKey, isDigest = false }: HistoryProps) {
             columns={COLUMNS}
             rows={items}
             keyOf={(sample) => `${sample.atMs} ${items.indexOf(sample)}`}
-            empty="Nothing about this key was kept: it was not refused of late, and is not among the sampled keys."
+            empty="No decisions about this key were kept: it was not refused in the last minutes, and it is not a sampled key."
           />
         )}
       </Loaded>

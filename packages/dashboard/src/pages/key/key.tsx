@@ -36,7 +36,7 @@ export function Key() {
     >
       <LookupForm key={JSON.stringify([lookup, query.method, query.path])} lookup={lookup} />
       {lookup === undefined ? (
-        <Empty title="Whom do you want to look up?">
+        <Empty title="Look up a caller">
           <p>
             An address, a user, an API key or a tenant. The lists of the page{" "}
             <a href="/dashboard/">Live</a> lead here too.
@@ -59,9 +59,9 @@ function Found({ lookup }: { readonly lookup: Lookup }) {
   if (isDigest(lookup.key))
     return (
       <>
-        <Empty title="This is only a digest of a key">
+        <Empty title="This is only a hash of a key">
           <p>
-            Viewers see digests instead of keys, and a digest can't be turned back:{" "}
+            Viewers see keys as hashes, and a hash can't be looked up:{" "}
             <KeyText value={lookup.key} />. Ask an operator, or look the caller up above.
           </p>
         </Empty>

@@ -181,7 +181,7 @@ function Acts({ rule, facts, onAct }: ActsProps) {
   return (
     <div class="actions key-acts">
       <Button onClick={() => onAct("reset")}>Reset</Button>
-      <Button onClick={() => onAct("grant")}>Grant</Button>
+      <Button onClick={() => onAct("grant")}>Refund</Button>
       {canOverride !== undefined && <Button onClick={() => onAct("override")}>Override</Button>}
       {isBlocked ? (
         <Button kind="primary" onClick={() => onAct("unblock")}>

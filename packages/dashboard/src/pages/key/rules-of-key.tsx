@@ -10,7 +10,7 @@ import { type Act, ActDialog } from "./act-dialogs.js";
 
 const ACTS = [
   ["reset", "Reset"],
-  ["grant", "Grant"],
+  ["grant", "Refund"],
   ["unblock", "Unblock"],
   ["block", "Block"],
 ] as const;

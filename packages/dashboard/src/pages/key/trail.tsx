@@ -18,7 +18,7 @@ export function Trail({ rule }: { readonly rule: ExplainedRule }) {
   const source = sourceOf(rule);
   return (
     <ol class="trail">
-      {rule.conditions.length === 0 && <Step isMet>The rule is about every request.</Step>}
+      {rule.conditions.length === 0 && <Step isMet>The rule matches every request.</Step>}
       {rule.conditions.map(({ on, wanted, isMet }) => (
         <Step key={`${on} ${wanted}`} isMet={isMet}>
           {conditionName(on)} must be <KeyText value={wanted} />
@@ -50,11 +50,11 @@ export function Trail({ rule }: { readonly rule: ExplainedRule }) {
       {rule.blockedMs !== 0 && <Step isMet={false}>The key is blocked under this rule.</Step>}
       {!rule.isMatch && (
         <Step isMet={false}>
-          So the rule is not about this request; its counter is shown anyway.
+          So the rule does not match this request; its counter is shown anyway.
         </Step>
       )}
       {rule.isMatch && rule.onExceed === "shadow" && (
-        <Step isMet>The rule is in shadow: it refuses nothing, and only counts what it would.</Step>
+        <Step isMet>The rule is in shadow mode: it counts requests and refuses none.</Step>
       )}
     </ol>
   );

@@ -38,6 +38,6 @@ export function Verdict({ explanation, facts: { method, path } }: VerdictProps) 
 }
 
 function countOf(matching: number): string {
-  if (matching === 0) return "No rule is about";
-  return matching === 1 ? "One rule is about" : `${matching} rules are about`;
+  if (matching === 0) return "No rule matches";
+  return matching === 1 ? "One rule matches" : `${matching} rules match`;
 }

@@ -25,12 +25,12 @@ export function refusalOf({
   ...rest
 }: Explanation): { readonly why: string; readonly what: string } | undefined {
   if (allowed) return undefined;
-  const wait = retryAfterMs === null ? "It does not pass by waiting." : passesIn(retryAfterMs);
+  const wait = retryAfterMs === null ? "Waiting does not help." : passesIn(retryAfterMs);
   switch (reason) {
     case "limit":
       return {
         why: `Rule ${rule} has nothing left for it.`,
-        what: `${wait} To let it pass now, grant it units, reset its counter, or give it other limits.`,
+        what: `${wait} To let it pass now, refund units, reset its counter, or override its limits.`,
       };
     case "blocked":
       if (block !== null)
@@ -41,8 +41,8 @@ export function refusalOf({
       return { why: `Its key is blocked under rule ${rule}.`, what: "Unblock it to let it pass." };
     case "identity":
       return {
-        why: `Rule ${rule} needs to know who asks, and the request does not say it.`,
-        what: "Send what the rule counts by, or change onMissing of the rule.",
+        why: `Rule ${rule} has no key to count this request by.`,
+        what: "Send the header, token or field that the rule counts by, or change onMissing of the rule.",
       };
     case "denied":
       return {

@@ -134,7 +134,7 @@ function Reason({ refusal }: { readonly refusal: LiveRefusal }) {
     <>
       {REASONS[reason] ?? reason} {rule !== null && <RuleLink rule={rule} />}{" "}
       {retryAfterMs !== null && retryAfterMs > 0 && (
-        <small>again in {formatDuration(retryAfterMs)}</small>
+        <small>retry in {formatDuration(retryAfterMs)}</small>
       )}
     </>
   );
@@ -144,8 +144,8 @@ function Reason({ refusal }: { readonly refusal: LiveRefusal }) {
 const REASONS: Readonly<Record<string, string>> = {
   limit: "over the limit of",
   blocked: "blocked",
-  identity: "lacks what is counted by",
-  store: "the store does not answer, and the rule refuses then:",
+  identity: "the request has no key to count by under",
+  store: "the store is unavailable; refused under",
   denied: "denied by a switch",
   "unknown-api-key": "unknown API key",
   "unchecked-api-key": "the API key could not be checked",

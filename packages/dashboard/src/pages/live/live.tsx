@@ -103,7 +103,7 @@ function Figures({ live: { history, tick } }: { readonly live: LiveState }) {
       <Figure
         name="Decision time"
         value={p99Ms === undefined ? "–" : `≤ ${formatDuration(p99Ms)}`}
-        note="99 of 100 decisions"
+        note="p99 in the last second"
       />
     </div>
   );
@@ -144,11 +144,11 @@ function LatencyCard({ tick }: { readonly tick: LiveTick | undefined }) {
   return (
     <Card title="Decision time in the last second">
       <dl class="pairs live-pairs">
-        <dt>Half of them</dt>
+        <dt>p50</dt>
         <dd>{show(latency?.p50Ms)}</dd>
-        <dt>95 of 100</dt>
+        <dt>p95</dt>
         <dd>{show(latency?.p95Ms)}</dd>
-        <dt>99 of 100</dt>
+        <dt>p99</dt>
         <dd>{show(latency?.p99Ms)}</dd>
       </dl>
     </Card>

@@ -20,7 +20,7 @@ interface BurnDownProps {
 const SERIES = [
   { name: "Used", colour: "--accent", isFilled: true },
   { name: "Forecast", colour: "--delayed" },
-  { name: "May use", colour: "--refused" },
+  { name: "Granted", colour: "--refused" },
 ];
 
 /** The chart of a quota. */
@@ -59,7 +59,7 @@ function BurnDownChart({ days, quota, timeZone }: BurnDownChartProps) {
   if ((data[0]?.length ?? 0) < 2) return null;
   return (
     <Chart
-      label={`Used of ${quota.meter} by day in ${timeZone}, against what may be used`}
+      label={`Used of ${quota.meter} by day in ${timeZone}, against the units granted`}
       series={SERIES}
       data={data}
       format={formatShort}

@@ -55,7 +55,9 @@ export function QuotaList() {
 function NoneYet() {
   return (
     <Empty title="No tenant has used a durable quota yet">
-      <p>A rule with `durable` keeps a quota in the ledger, for billing:</p>
+      <p>
+        A rule with <code>durable: true</code> keeps its quota in the ledger, for billing:
+      </p>
       <pre class="snippet">{RULE}</pre>
       <CopyButton value={RULE} />
     </Empty>

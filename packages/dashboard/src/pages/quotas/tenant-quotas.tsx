@@ -132,8 +132,8 @@ function forecastText({ forecast, balance }: Quota): string {
   const pace = `at ${formatCount(unitsPerDay)} units a day`;
   if (day === null)
     return earliestDay === null
-      ? `It lasts, ${pace}.`
-      : `It lasts, ${pace}; at worst it runs out on ${earliestDay}.`;
+      ? `It lasts until the period ends, ${pace}.`
+      : `It lasts until the period ends, ${pace}; at worst it runs out on ${earliestDay}.`;
   const range =
     earliestDay !== null && earliestDay !== latestDay
       ? `, in nine cases of ten between ${earliestDay} and ${latestDay ?? "the end of the period"}`

@@ -36,7 +36,7 @@ export function toNotices({ degraded, reasons, policy, onFailure }: NoticeSource
 }
 
 const LEDGER =
-  "The ledger does not answer: durable quotas are decided by what this node knows of them, and written when it is back.";
+  "The ledger does not answer: durable rules decide by their onStoreFailure until it does. By default they refuse requests.";
 
 function toStoreText(onFailure: string): string {
   const what = ON_FAILURE[onFailure] ?? `rules are decided by their onStoreFailure (${onFailure})`;
@@ -55,7 +55,9 @@ const ON_FAILURE: Readonly<Record<string, string>> = {
 function toSwitchNotices({ rules, switches }: NoticeSources["policy"]): LiveNotice[] {
   const notices: LiveNotice[] = [];
   if (!rules.isEnabled)
-    notices.push(severe("disabled", "The rules disable themselves: every request passes."));
+    notices.push(
+      severe("disabled", "The rules in force have enabled: false: every request passes uncounted."),
+    );
   if (switches.all === "off")
     notices.push(severe("switch", "All rules are switched off: every request passes."));
   if (switches.all === "deny")
@@ -66,7 +68,11 @@ function toSwitchNotices({ rules, switches }: NoticeSources["policy"]): LiveNoti
   }
   const more = switches.rules.length - SWITCHES_MAX;
   if (more > 0) {
-    notices.push({ id: "switches", isSevere: false, text: `${more} further rules are switched.` });
+    notices.push({
+      id: "switches",
+      isSevere: false,
+      text: `${more} more rules are switched off or to deny.`,
+    });
   }
   return notices;
 }

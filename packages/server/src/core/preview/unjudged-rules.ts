@@ -13,7 +13,7 @@ export interface UnjudgedRule {
 const LISTED_MAX = 50;
 
 /**
- * The rules that are new or say something else in the draft, and that samples don't show wholly.
+ * The rules of the draft, changed or not, that samples cover only in part.
  *
  * @param spanMs - The time that the samples cover.
  */

@@ -16,7 +16,7 @@ const SHOWN_MAX = 200;
 export function RuleSetDiff({ diff }: { readonly diff: Diff }) {
   const { fields, added, removed, changed } = diff;
   const count = fields.length + added.length + removed.length + changed.length;
-  if (count === 0) return <p>They say the same.</p>;
+  if (count === 0) return <p>Both versions have the same rules.</p>;
   return (
     <>
       <ul class="rules-diff" aria-label="Changes">

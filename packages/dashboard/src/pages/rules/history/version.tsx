@@ -128,7 +128,7 @@ function RollBack({ number, onClose }: { readonly number: number; onClose(): voi
           method: "POST",
           body: { note: `back to version ${number}: ${reason}`, reason, expected: current },
         });
-        done(`Version ${made.number} is published: it says what version ${number} said.`);
+        done(`Version ${made.number} is published, with the rules of version ${number}.`);
         route(toVersionAddress(made.number));
       }}
     >

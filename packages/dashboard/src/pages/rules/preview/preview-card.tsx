@@ -105,8 +105,8 @@ function Seen({ data }: { readonly data: Preview }) {
         {formatCount(requests.total)} requests of the last {formatDuration(data.toMs - data.fromMs)}{" "}
         were decided again, by the rules in force and by this draft, both with empty counters.{" "}
         {data.keysShare < 1 && `${formatShare(data.keysShare)} of all keys are in the sample. `}
-        The rules in force answer {formatShare(requests.asDecided / requests.total)} of them as they
-        did.
+        Replayed, the rules in force decide {formatShare(requests.asDecided / requests.total)} of
+        them as they did in production.
       </p>
       <div class="figures rules-preview-figures">
         <Figure
@@ -149,22 +149,18 @@ function Seen({ data }: { readonly data: Preview }) {
   );
 }
 
-/** `12 of 340 callers would be refused who were not, and 3 would be allowed who were refused.` */
+/** `12 of 340 callers would be refused more often, and 3 would be refused less often.` */
 export function sayVerdict({ total, newlyRefused, newlyAllowed }: Preview["callers"]): string {
   if (newlyRefused + newlyAllowed === 0)
     return `No difference: all ${formatCount(total)} callers would have got the same answers.`;
   const of = `${formatCount(newlyRefused)} of ${sayCallers(total)}`;
-  const refused = newlyRefused === 0 ? "" : `${of} would be refused who ${was(newlyRefused)} not`;
+  const refused = newlyRefused === 0 ? "" : `${of} would be refused more often`;
   const few =
     newlyRefused === 0
       ? `${formatCount(newlyAllowed)} of ${sayCallers(total)}`
       : formatCount(newlyAllowed);
-  const allowed = newlyAllowed === 0 ? "" : `${few} would be allowed more than before`;
+  const allowed = newlyAllowed === 0 ? "" : `${few} would be refused less often`;
   return `${[refused, allowed].filter(Boolean).join(", and ")}.`;
-}
-
-function was(count: number): string {
-  return count === 1 ? "was" : "were";
 }
 
 function sayCallers(count: number): string {
@@ -223,8 +219,7 @@ function Unjudged({ rules }: { readonly rules: Preview["unjudgedRules"] }) {
   return (
     <details class="rules-unjudged">
       <summary>
-        {rules.length === 1 ? "1 rule is" : `${rules.length} rules are`} not shown wholly by this
-        preview
+        This preview covers {rules.length === 1 ? "1 rule" : `${rules.length} rules`} only in part
       </summary>
       <ul>
         {rules.map(({ rule, why }) => (

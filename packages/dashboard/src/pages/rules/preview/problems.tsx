@@ -7,7 +7,7 @@ export function Problems({ problems }: { readonly problems: readonly RuleProblem
   return (
     <div role="alert">
       <p>
-        <strong>These rules can't be used yet.</strong> Edit the draft and mend this:
+        <strong>These rules can't be used yet.</strong> Edit the draft and fix these problems:
       </p>
       <ul class="rules-diff">
         {problems.map(({ line, message }) => (

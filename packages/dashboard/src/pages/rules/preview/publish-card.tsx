@@ -39,7 +39,10 @@ export function PublishCard({ draft, current, preview }: PublishCardProps) {
   return (
     <Card title="Publish" isWide>
       <div class="rules-act">
-        <p>Every node enforces a published draft within moments. The history leads back.</p>
+        <p>
+          Every node enforces a published draft within two seconds. To undo it, roll back in the
+          history.
+        </p>
         <Button
           kind="primary"
           isDisabled={!isUsable || preview.isLoading}

@@ -79,8 +79,8 @@ export function RuleActs({ rule, isSwitched, onChanged }: RuleActsProps) {
               <p>
                 <strong>Shadow mode.</strong>{" "}
                 {isShadow
-                  ? "It counts and refuses nothing."
-                  : "Lets the rule count and refuse nothing."}
+                  ? "The rule counts requests and refuses none."
+                  : "The rule would count requests and refuse none."}
               </p>
               <Button onClick={() => setAsked({ kind: "shadow", isOn: !isShadow })}>
                 {isShadow ? "Enforce it" : "Try as shadow"}

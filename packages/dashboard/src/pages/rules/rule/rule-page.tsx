@@ -45,7 +45,7 @@ export function RulePage({ id }: { readonly id: string }) {
       <Loaded answer={answer} lines={6}>
         {({ switches = [] }) =>
           rule === undefined ? (
-            <Empty title="There is no rule of this name in force">
+            <Empty title="No rule with this name is in force">
               <a href={RULES_ADDRESS}>See all rules</a>
             </Empty>
           ) : (
@@ -82,7 +82,7 @@ function Details({ rule, isSwitched, onChanged }: DetailsProps) {
           format={formatRate}
         />
       </Card>
-      <Card title="What it says" actions={<States rule={rule} />}>
+      <Card title="Definition" actions={<States rule={rule} />}>
         <Facts rule={rule} />
       </Card>
       {mayAct && <RuleActs rule={rule} isSwitched={isSwitched} onChanged={onChanged} />}
