@@ -131,10 +131,9 @@ export class DecisionApi {
     }
     if (typeof answer === "string") this.#send(exchange, answer, startMs);
     else {
-      answer.then(
-        (text) => this.#send(exchange, text, startMs),
-        (error) => this.#fail(exchange, error),
-      );
+      answer
+        .then((text) => this.#send(exchange, text, startMs))
+        .catch((error) => this.#fail(exchange, error));
     }
   }
 

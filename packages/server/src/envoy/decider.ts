@@ -36,10 +36,9 @@ export class Decider {
       const response: MaybePromise<RateLimitResponse> = this.#limiter.decide(read());
       if (!(response instanceof Promise)) this.#answer(response, startMs, receiver);
       else {
-        response.then(
-          (late) => this.#answer(late, startMs, receiver),
-          (error) => this.#fail(error, receiver),
-        );
+        response
+          .then((late) => this.#answer(late, startMs, receiver))
+          .catch((error) => this.#fail(error, receiver));
       }
     } catch (error) {
       this.#fail(error, receiver);

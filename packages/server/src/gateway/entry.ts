@@ -5,6 +5,7 @@ import { HandledRequest, type Reply, type ReportCaller, type RequestHandler } fr
 import { type Exchange, type RequestTarget, readRequestTarget } from "sluice-http1";
 import { readMs } from "../base/clock.js";
 import { Forwarding, type ForwardingHost } from "./forward/forward.js";
+import { toRequestEnd } from "./forward/request-end.js";
 import { answer, kindOfError, type ProblemStatus, toProblem } from "./gateway-replies.js";
 import { GatewayHttpRequest } from "./gateway-request.js";
 
@@ -75,29 +76,47 @@ export class Entry {
     }
   }
 
+  /** Never throws: an error that is thrown here would end the process. */
   #goOn(request: GatewayHttpRequest, handled: HandledRequest, startMs: number): void {
+    const { raw: exchange } = request;
+    const fail = (error: unknown) => {
+      this.#fail(exchange, error);
+      // Unless forwarding has begun, which settles what is held when the exchange is over.
+      if (exchange.watcher === undefined && handled.isHeld) {
+        void handled.finish(toRequestEnd(exchange, undefined, 0, undefined));
+      }
+    };
+    try {
+      this.#forwardOrRefuse(request, handled, startMs)?.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
+  }
+
+  #forwardOrRefuse(
+    request: GatewayHttpRequest,
+    handled: HandledRequest,
+    startMs: number,
+  ): Promise<void> | undefined {
     const { telemetry } = this.#host;
     const { raw: exchange, path } = request;
     request.handled = handled;
     telemetry.decided("gateway", handled.decision, request, readMs() - startMs);
     const { refusal } = handled;
-    if (refusal === undefined) {
-      new Forwarding(this.#host, exchange, path, handled).start();
-      return;
-    }
+    if (refusal === undefined) return new Forwarding(this.#host, exchange, path, handled).start();
     telemetry.refused("gateway", refusal.status);
     this.#answer(exchange, refusal, handled.lines);
+    return undefined;
   }
 
   #reportStatus(exchange: Exchange, report?: ReportCaller): void {
     const request = new GatewayHttpRequest(exchange, exchange.target, this.#host);
-    void (async () => this.#host.requestHandler.status(request, report))().then(
-      (reply) => {
+    (async () => this.#host.requestHandler.status(request, report))()
+      .then((reply) => {
         if (reply.status !== 200) this.#host.telemetry.refused("gateway", reply.status);
         this.#answer(exchange, reply, "");
-      },
-      (error) => this.#fail(exchange, error),
-    );
+      })
+      .catch((error) => this.#fail(exchange, error));
   }
 
   /** A request that the rules could not decide is not let through. */
@@ -106,7 +125,8 @@ export class Entry {
     // Two different lines of the log: an unavailable store must not hide a fault of the gateway.
     const what = kind === "store" ? "the store decided nothing" : "a request could not be decided";
     this.#host.telemetry.problem(what, error);
-    this.#answer(exchange, toProblem(kind), "");
+    if (!exchange.isAnswered) this.#answer(exchange, toProblem(kind), "");
+    else if (!exchange.isEnded) exchange.breakOff();
   }
 
   #answer(exchange: Exchange, reply: Reply, lines: string): void {

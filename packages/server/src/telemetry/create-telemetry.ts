@@ -322,6 +322,7 @@ class ServiceTelemetry implements Telemetry {
       policies: () => this.#stats.policies,
       readMs: this.#readMs,
       wallMs: this.#wallMs,
+      onError: (error) => this.problem("a decision could not be sampled", error),
     });
   }
 

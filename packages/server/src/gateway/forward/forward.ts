@@ -2,6 +2,7 @@
 // client, piece by piece and no faster than the client reads. Whatever happens, the charges that the handled request holds
 // are settled exactly once, and a response that was cut short never looks complete.
 
+import type { MaybePromise } from "sluice";
 import type { BodyMeter, HandledRequest } from "sluice/http";
 import type {
   Exchange,
@@ -70,16 +71,20 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     this.#handled = handled;
   }
 
-  /** Forwards the request, after the delay that its decision asks for. */
-  start(): void {
+  /**
+   * Forwards the request, after the delay that its decision asks for. With a delay it returns a promise, which rejects
+   * with what would be thrown without one.
+   */
+  start(): Promise<void> | undefined {
     if (this.#exchange.isGone) {
       this.onExchangeOver();
-      return;
+      return undefined;
     }
     this.#exchange.watcher = this;
     const waited = this.#handled.waited();
-    if (waited === true) this.#routeAndAttempt();
-    else void Promise.resolve(waited).then((mayContinue) => mayContinue && this.#routeAndAttempt());
+    if (waited !== true) return this.#startLater(waited);
+    this.#routeAndAttempt();
+    return undefined;
   }
 
   onExchangeOver(): void {
@@ -223,6 +228,10 @@ export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
     const { lines, linesBesideOurs } = clientHeadOf(head);
     const { lines: ours } = this.#handled;
     return ours === "" ? lines : ours + linesBesideOurs;
+  }
+
+  async #startLater(waited: MaybePromise<boolean>): Promise<void> {
+    if (await waited) this.#routeAndAttempt();
   }
 
   #routeAndAttempt(): void {

@@ -41,6 +41,8 @@ export interface DecisionSamplesOptions {
   readonly readMs: () => number;
   /** The wall clock, in milliseconds since 1970. */
   readonly wallMs: () => number;
+  /** Receives what keeps a decision from being sampled: the decision stands, so its request must not fail. */
+  readonly onError: (error: unknown) => void;
 }
 
 /** Keeps samples. Decisions have been counted before they are offered, so that their keys are known to the sampling. */
@@ -60,38 +62,35 @@ export class DecisionSamples implements Samples {
     this.#startMs = options.wallMs();
   }
 
-  /** Keeps a decision of a policy, if it is to be kept. */
+  /** Keeps a decision of a policy, if it is to be kept. Never throws. */
   offer(listener: ListenerName, decision: PolicyDecision, request: DecidedRequest): void {
-    const sampling = this.#sampling;
-    if (!sampling.hasKey) sampling.seeAddress(toFacts(request).ip);
-    const isRefusal = !decision.allowed && this.#quota.takes(sampling.hash, sampling.nowMs);
-    if (!sampling.isWanted && !isRefusal) return;
-    const facts = toSampledFacts(toFacts(request), this.#names.current, this.#options.hashKey);
-    this.#keep(this.#toSample(listener, decision, facts), isRefusal);
+    try {
+      this.#offer(listener, decision, request);
+    } catch (error) {
+      this.#options.onError(error);
+    }
   }
 
-  /** Keeps a decision that no policy made, by what each limit said. */
+  /** Keeps a decision that no policy made, by what each limit said. Never throws. */
   offerLimits(
     listener: ListenerName,
     isAllowed: boolean,
     limitVerdicts: readonly LimitVerdict[],
   ): void {
-    const sampling = this.#sampling;
-    const isRefusal = !isAllowed && this.#quota.takes(sampling.hash, sampling.nowMs);
-    if (!sampling.isWanted && !isRefusal) return;
-    this.#keep(
-      this.#toLimitSample(listener, isAllowed, limitVerdicts.map(toLimitCharge)),
-      isRefusal,
-    );
+    try {
+      this.#offerLimits(listener, isAllowed, limitVerdicts);
+    } catch (error) {
+      this.#options.onError(error);
+    }
   }
 
-  /** Keeps a decision by a limit that came with its request. */
+  /** Keeps a decision by a limit that came with its request. Never throws. */
   offerInline(listener: ListenerName, key: string, cost: number, verdict: CountedVerdict): void {
-    const sampling = this.#sampling;
-    const isRefusal = !verdict.allowed && this.#quota.takes(sampling.hash, sampling.nowMs);
-    if (!sampling.isWanted && !isRefusal) return;
-    const charge = toLimitCharge({ rule: INLINE_RULE, key, cost, shadow: false, verdict });
-    this.#keep(this.#toLimitSample(listener, verdict.allowed, [charge]), isRefusal);
+    try {
+      this.#offerInline(listener, key, cost, verdict);
+    } catch (error) {
+      this.#options.onError(error);
+    }
   }
 
   latest(query: SamplesQuery = {}): readonly SampledDecision[] {
@@ -121,6 +120,37 @@ export class DecisionSamples implements Samples {
 
   hashKey(key: string): string {
     return this.#options.hashKey(key);
+  }
+
+  #offer(listener: ListenerName, decision: PolicyDecision, request: DecidedRequest): void {
+    const sampling = this.#sampling;
+    if (!sampling.hasKey) sampling.seeAddress(toFacts(request).ip);
+    const isRefusal = !decision.allowed && this.#quota.takes(sampling.hash, sampling.nowMs);
+    if (!sampling.isWanted && !isRefusal) return;
+    const facts = toSampledFacts(toFacts(request), this.#names.current, this.#options.hashKey);
+    this.#keep(this.#toSample(listener, decision, facts), isRefusal);
+  }
+
+  #offerLimits(
+    listener: ListenerName,
+    isAllowed: boolean,
+    limitVerdicts: readonly LimitVerdict[],
+  ): void {
+    const sampling = this.#sampling;
+    const isRefusal = !isAllowed && this.#quota.takes(sampling.hash, sampling.nowMs);
+    if (!sampling.isWanted && !isRefusal) return;
+    this.#keep(
+      this.#toLimitSample(listener, isAllowed, limitVerdicts.map(toLimitCharge)),
+      isRefusal,
+    );
+  }
+
+  #offerInline(listener: ListenerName, key: string, cost: number, verdict: CountedVerdict): void {
+    const sampling = this.#sampling;
+    const isRefusal = !verdict.allowed && this.#quota.takes(sampling.hash, sampling.nowMs);
+    if (!sampling.isWanted && !isRefusal) return;
+    const charge = toLimitCharge({ rule: INLINE_RULE, key, cost, shadow: false, verdict });
+    this.#keep(this.#toLimitSample(listener, verdict.allowed, [charge]), isRefusal);
   }
 
   #keep(sample: SampledDecision, isRefusal: boolean): void {

@@ -1,5 +1,5 @@
 import { createPolicy, type Facts } from "sluice/rules";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { createTelemetry } from "../create-telemetry.js";
 import { mergeLatest, mergeReports } from "../merge.js";
 import { PER_SECOND_MAX } from "./key-sampling.js";
@@ -170,6 +170,36 @@ describe("a sample", () => {
       { listener: "envoy", rule: "edge/ip", key: "ip=9", outcome: "blocked", facts: null },
       { listener: "decision", rule: "inline", key: "user:7", cost: 2, retryAfterMs: 40 },
     ]);
+  });
+});
+
+describe("sampling that fails", () => {
+  it("is reported, and the decision is reported all the same", async () => {
+    const fault = new Error("no time");
+    let isBroken = false;
+    const wallMs = () => {
+      if (isBroken) throw fault;
+      return START_MS;
+    };
+    const telemetry = createTelemetry(
+      { logLevel: "silent", decisionLogShare: 0, region: "local", topKeysMax: 3 },
+      { hasProcessMetrics: false, wallMs },
+    );
+    const problem = vi.spyOn(telemetry, "problem");
+    const facts = { method: "GET", path: "/api/x", user: "ann" };
+    const decision = await createPolicy({ rules: RULES }).admit(facts);
+    const { limit, remaining, retryAfterMs, delayMs } = decision;
+    const verdict = { allowed: true, limit, remaining, retryAfterMs, delayMs, source: "memory" };
+    const limited = { rule: "edge/ip", keyType: "ip", key: "ip=9", cost: 1, shadow: false };
+    isBroken = true;
+    telemetry.decided("gateway", decision, facts);
+    telemetry.decidedByLimits("envoy", true, [{ ...limited, verdict: verdict as never }]);
+    telemetry.decidedInline("decision", "user:7", 2, verdict as never);
+    const expected = ["a decision could not be sampled", fault];
+    expect(problem.mock.calls).toEqual([expected, expected, expected]);
+    isBroken = false;
+    telemetry.decided("gateway", decision, facts);
+    expect(telemetry.samples.latest().length).toBe(1);
   });
 });
 

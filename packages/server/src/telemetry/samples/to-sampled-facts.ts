@@ -10,8 +10,8 @@ import type { SampledFacts } from "./sampled-decision.js";
 const VALUE_CHARS_MAX = 256;
 /** Longer paths are cut. */
 const PATH_CHARS_MAX = 1_024;
-/** Larger values of a body are left out. */
-const BODY_CHARS_MAX = 1_024;
+/** Longer lists are left out. */
+const LIST_LENGTH_MAX = 64;
 
 /** What a sample keeps of a request. */
 export function toSampledFacts(facts: Facts, names: FactNames, hash: KeyHash): SampledFacts {
@@ -19,7 +19,7 @@ export function toSampledFacts(facts: Facts, names: FactNames, hash: KeyHash): S
   const bounded = (value: string) => (value.length <= VALUE_CHARS_MAX ? value : hash(value));
   const pick = (kind: keyof FactNames, from: object | undefined) =>
     pickValues(from, names[kind], (name, value) =>
-      isSecret(kind, name) ? hash(String(value)) : toValue(value, bounded),
+      isSecret(kind, name) ? toHidden(value, hash) : toKept(value, bounded),
     );
   const rest = withoutUndefined({
     host: host && bounded(host),
@@ -50,14 +50,14 @@ export function charsOf({ path, host, ip, user, ...rest }: SampledFacts): number
 function pickValues(
   from: object | undefined,
   names: ReadonlySet<string>,
-  toKept: (name: string, value: unknown) => unknown,
+  keep: (name: string, value: unknown) => unknown,
 ): Record<string, unknown> | undefined {
   if (from === undefined) return undefined;
   const picked: Record<string, unknown> = {};
   let count = 0;
   for (const name of names) {
     const value: unknown = (from as Record<string, unknown>)[name];
-    const kept = value === undefined || value === null ? undefined : toKept(name, value);
+    const kept = value === undefined || value === null ? undefined : keep(name, value);
     if (kept === undefined) continue;
     picked[name] = kept;
     count++;
@@ -65,14 +65,29 @@ function pickValues(
   return count === 0 ? undefined : picked;
 }
 
-function toValue(value: unknown, bounded: (text: string) => string): unknown {
-  if (typeof value === "string") return bounded(value);
+function toHidden(value: unknown, hash: KeyHash): string | undefined {
+  const text = toText(value);
+  return text === undefined ? undefined : hash(text);
+}
+
+function toKept(value: unknown, bounded: (text: string) => string): unknown {
   if (typeof value === "number" || typeof value === "boolean") return value;
-  if (Array.isArray(value) && value.every((each) => typeof each === "string")) {
-    return bounded(value.join(", "));
-  }
-  const text = JSON.stringify(value);
-  return text !== undefined && text.length <= BODY_CHARS_MAX ? value : undefined;
+  const text = toText(value);
+  return text === undefined ? undefined : bounded(text);
+}
+
+/**
+ * A scalar, or a short list of scalars, as a string. Undefined for anything else: clients choose what is in a body, and
+ * both `String` and `JSON.stringify` throw on some of it, such as a thousand nested lists.
+ */
+function toText(value: unknown): string | undefined {
+  if (isScalar(value)) return String(value);
+  if (!Array.isArray(value) || value.length > LIST_LENGTH_MAX) return undefined;
+  return value.every(isScalar) ? value.join(", ") : undefined;
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
 function withoutUndefined(record: Record<string, unknown>): Record<string, unknown> {
