@@ -11,7 +11,14 @@ export interface FactNames {
   readonly cookies: ReadonlySet<string>;
   readonly body: ReadonlySet<string>;
   readonly attributes: ReadonlySet<string>;
+  /** Headers that only costs read: numbers, which are not secrets whatever their names say (`x-tokens`). */
+  readonly costHeaders: ReadonlySet<string>;
+  /** Where in a body only costs read, by their paths as JSON: numbers too (`max_tokens`). */
+  readonly costPaths: ReadonlyMap<string, readonly string[]>;
 }
+
+/** Kinds of facts that have names. */
+export type FactKind = "headers" | "cookies" | "body" | "attributes";
 
 /** Facts of that name are fields of the facts themselves. */
 const OWN_ATTRIBUTES: ReadonlySet<string> = new Set(["user", "tenant", "tier"]);
@@ -38,7 +45,7 @@ export class NamesInRules {
 }
 
 /** Whether the value of a fact must not be shown: cookies always are secrets. */
-export function isSecret(kind: keyof FactNames, name: string): boolean {
+export function isSecret(kind: FactKind, name: string): boolean {
   return kind === "cookies" || isSecretName(name);
 }
 
@@ -49,20 +56,37 @@ function collect(rules: readonly Rule[]): FactNames {
     body: new Set<string>(),
     attributes: new Set<string>(),
   };
-  const add = (kind: keyof FactNames, name: string) => {
+  const add = (kind: FactKind, name: string) => {
     if (names[kind].size < NAMES_MAX) names[kind].add(name);
   };
-  for (const { match, key, cost } of rules) {
+  for (const { match, key } of rules) {
     for (const name of match.headers.keys()) add("headers", name);
     for (const name of match.attributes.keys()) {
       if (!OWN_ATTRIBUTES.has(name)) add("attributes", name);
     }
     for (const dimension of key) addDimension(dimension, add);
-    if (cost.kind === "header") add("headers", cost.name);
-    if (cost.kind === "json")
-      for (const term of cost.sum) for (const [name] of term) add("body", name);
   }
-  return names;
+  return { ...names, ...collectCosts(rules, names) };
+}
+
+/** What only costs read: a name that is counted by too may be a secret. */
+function collectCosts(
+  rules: readonly Rule[],
+  { headers, body }: Pick<FactNames, "headers" | "body">,
+): Pick<FactNames, "costHeaders" | "costPaths"> {
+  const costHeaders = new Set<string>();
+  const costPaths = new Map<string, readonly string[]>();
+  for (const { cost } of rules) {
+    if (cost.kind === "header" && !headers.has(cost.name) && costHeaders.size < NAMES_MAX) {
+      costHeaders.add(cost.name);
+    }
+    if (cost.kind !== "json") continue;
+    for (const path of cost.sum.flat()) {
+      const isCountedBy = path.length === 1 && body.has(path[0]);
+      if (!isCountedBy && costPaths.size < NAMES_MAX) costPaths.set(JSON.stringify(path), path);
+    }
+  }
+  return { costHeaders, costPaths };
 }
 
 /** The kinds of facts that dimensions of a key read by a name. */
@@ -73,9 +97,6 @@ const KIND_OF = {
   attribute: "attributes",
 } as const;
 
-function addDimension(
-  dimension: Dimension,
-  add: (kind: keyof FactNames, name: string) => void,
-): void {
+function addDimension(dimension: Dimension, add: (kind: FactKind, name: string) => void): void {
   if ("name" in dimension) add(KIND_OF[dimension.kind], dimension.name);
 }

@@ -7,8 +7,8 @@ import type { WholeKeys } from "./key-sampling.js";
 
 /**
  * The facts of a sampled request, as far as rules in force read them: of headers, cookies, fields of the body and
- * attributes only those that a rule names. Values that are secrets, or longer than 256 characters, are hashed. Others
- * are as `Facts` of `sluice/rules` has them.
+ * attributes only those that a rule names. Values that are secrets, or longer than 256 characters, are hashed; numbers
+ * that only costs read are not secrets. Values that are not scalars or short lists of them are left out. Others are as `Facts` of `sluice/rules` has them.
  */
 export interface SampledFacts {
   readonly method: string;

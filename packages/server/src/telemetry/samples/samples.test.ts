@@ -1,5 +1,6 @@
 import { createPolicy, type Facts } from "sluice/rules";
 import { describe, expect, it, vi } from "vitest";
+import { preview } from "../../core/preview/preview.js";
 import { createTelemetry } from "../create-telemetry.js";
 import { mergeLatest, mergeReports } from "../merge.js";
 import { PER_SECOND_MAX } from "./key-sampling.js";
@@ -170,6 +171,57 @@ describe("a sample", () => {
       { listener: "envoy", rule: "edge/ip", key: "ip=9", outcome: "blocked", facts: null },
       { listener: "decision", rule: "inline", key: "user:7", cost: 2, retryAfterMs: 40 },
     ]);
+  });
+});
+
+describe("a sample of a request whose cost is in the request", () => {
+  const RULE = { match: { path: "/api/*" }, key: "user", limit: windowOf(100) };
+  const json = ["max_tokens", "auth.tokens"];
+  const TOKENS = {
+    version: 1,
+    rules: [
+      { ...RULE, id: "body", cost: { json, max: 1_000 } },
+      { ...RULE, id: "header", cost: { header: "x-tokens", max: 1_000 } },
+    ],
+  };
+
+  it("costs in a preview what it cost", async () => {
+    const { samples, decide } = setUp(TOKENS);
+    const body = { max_tokens: 30, auth: { tokens: 10, secret: "s-1" } };
+    for (let i = 0; i < 3; i++) await decide({ user: "ann", body, headers: { "x-tokens": "40" } });
+    const report = samples.since(START_MS);
+    expect(JSON.stringify(report)).not.toContain("s-1");
+    const policy = createPolicy({ rules: TOKENS });
+    for (const { facts, charges } of report.samples) {
+      const costs = new Map<string, number>();
+      const decision = await policy.admit(facts as Facts);
+      decision.eachCharge(({ id }, { units }) => void costs.set(id, units));
+      expect([...costs]).toEqual([
+        ["body", 40],
+        ["header", 40],
+      ]);
+      expect(charges.map(({ rule, cost }) => [rule, cost])).toEqual([...costs]);
+    }
+    const text = JSON.stringify(TOKENS).replaceAll("100}", "50}").replaceAll("100,", "50,");
+    const { fromMs, samples: kept } = report;
+    const answer = await preview({
+      text,
+      inForce: policy.rules,
+      samples: kept,
+      fromMs,
+      toMs: fromMs + 1,
+    });
+    expect(answer.requests).toMatchObject({ refusedBefore: 1, refusedAfter: 2, newlyRefused: 1 });
+  });
+
+  it("keeps only numbers as they are, and what is counted by too as a hash", async () => {
+    const counted = { ...RULE, id: "both", key: "body:max_tokens", cost: { json, max: 1_000 } };
+    const { samples, decide } = setUp({ version: 1, rules: [...TOKENS.rules, counted] });
+    const body = { max_tokens: 30, auth: { tokens: "t-1" } };
+    await decide({ user: "ann", body, headers: { "x-tokens": "t-2" } });
+    const [{ facts }] = samples.latest({ showsKeys: true });
+    expect(facts?.body).toEqual({ max_tokens: expect.stringMatching(/^hmac:/) });
+    expect(facts?.headers).toBeUndefined();
   });
 });
 

@@ -3,7 +3,7 @@
 
 import type { Facts } from "sluice/rules";
 import type { KeyHash } from "../log/key-hash.js";
-import { type FactNames, isSecret } from "./fact-names.js";
+import { type FactKind, type FactNames, isSecret } from "./fact-names.js";
 import type { SampledFacts } from "./sampled-decision.js";
 
 /** Longer values are hashed, as in keys. */
@@ -17,7 +17,7 @@ const LIST_LENGTH_MAX = 64;
 export function toSampledFacts(facts: Facts, names: FactNames, hash: KeyHash): SampledFacts {
   const { method, path, host, ip, user, apiKey, tenant, tier, plan } = facts;
   const bounded = (value: string) => (value.length <= VALUE_CHARS_MAX ? value : hash(value));
-  const pick = (kind: keyof FactNames, from: object | undefined) =>
+  const pick = (kind: FactKind, from: object | undefined) =>
     pickValues(from, names[kind], (name, value) =>
       isSecret(kind, name) ? toHidden(value, hash) : toKept(value, bounded),
     );
@@ -29,13 +29,21 @@ export function toSampledFacts(facts: Facts, names: FactNames, hash: KeyHash): S
     tenant: tenant && bounded(tenant),
     tier: tier && bounded(tier),
     plan: plan ? bounded(plan) : undefined,
-    headers: names.headers.size === 0 ? undefined : pick("headers", facts.headers),
+    headers: merge(
+      names.headers.size === 0 ? undefined : pick("headers", facts.headers),
+      names.costHeaders.size === 0 ? undefined : costHeadersOf(facts.headers, names),
+    ),
     cookies: names.cookies.size === 0 ? undefined : pick("cookies", facts.cookies),
-    body: names.body.size === 0 ? undefined : pick("body", facts.body),
+    body: merge(
+      names.body.size === 0 ? undefined : pick("body", facts.body),
+      names.costPaths.size === 0 ? undefined : costNumbersOf(facts.body, names),
+    ),
     attributes: names.attributes.size === 0 ? undefined : pick("attributes", facts.attributes),
   });
   return { method, path: path.slice(0, PATH_CHARS_MAX), ...rest };
 }
+
+type Fields = Record<string, unknown>;
 
 /** Roughly the characters that facts take. */
 export function charsOf({ path, host, ip, user, ...rest }: SampledFacts): number {
@@ -63,6 +71,38 @@ function pickValues(
     count++;
   }
   return count === 0 ? undefined : picked;
+}
+
+/** Headers that costs can use: up to 15 digits. Others cost what a request without the header does. */
+function costHeadersOf(headers: object | undefined, { costHeaders }: FactNames) {
+  const toUnits = (_name: string, value: unknown) =>
+    typeof value === "string" && /^\d{1,15}$/.test(value) ? value : undefined;
+  return pickValues(headers, costHeaders, toUnits);
+}
+
+/** The numbers of a body that costs use, where they were. */
+function costNumbersOf(body: unknown, { costPaths }: FactNames): Fields | undefined {
+  const numbers: Fields = {};
+  for (const path of costPaths.values()) {
+    const found = path.reduce(ownValue, body);
+    if (!Number.isFinite(found)) continue;
+    let into = numbers;
+    for (const name of path.slice(0, -1)) {
+      if (!Object.hasOwn(into, name)) into[name] = {};
+      into = into[name] as Fields;
+    }
+    into[path[path.length - 1]] = found;
+  }
+  return Object.keys(numbers).length === 0 ? undefined : numbers;
+}
+
+function ownValue(of: unknown, name: string): unknown {
+  const isObject = typeof of === "object" && of !== null && !Array.isArray(of);
+  return isObject && Object.hasOwn(of, name) ? (of as Fields)[name] : undefined;
+}
+
+function merge(one: Fields | undefined, other: Fields | undefined): Fields | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : { ...one, ...other };
 }
 
 function toHidden(value: unknown, hash: KeyHash): string | undefined {
