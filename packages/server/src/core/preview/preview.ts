@@ -4,7 +4,7 @@
 import { type CallerBlocks, type RuleException, type RuleSet, withExceptions } from "sluice/rules";
 import { atEndOfTurn } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import { parseKnown, type RulesText } from "../rules/known-rules.js";
+import { parseKnown, type RulesText, readAhead } from "../rules/known-rules.js";
 import { isForThread, replayInThread } from "../rules/thread-reader.js";
 import { Comparison, type Differences } from "./comparison.js";
 import type { ReplaySample, Surroundings } from "./replay.js";
@@ -103,6 +103,8 @@ function isJudged({ facts, atMs }: ReplaySample, { blocks }: PreviewInput): bool
 
 async function replayHere(input: PreviewInput): Promise<Replayings> {
   const { text, exceptions = [], fromMs, toMs, workMsMax = WORK_MS_MAX } = input;
+  // Without rules in force as they were written there is no thread that replays, but long drafts are read in one.
+  await readAhead({ file: FILE, text });
   const parsed = parseKnown({ file: FILE, text });
   const draft = withExceptions(parsed, exceptions, { unknownRules: "ignore" });
   const pace = { workMsMax, sliceMsMax: SLICE_MS_MAX, pause: nextTurn };
