@@ -20,6 +20,9 @@ interface TickProps {
   readonly tick: LiveTick | undefined;
 }
 
+/** How long the second of a tick is. */
+const TICK_MS = 1_000;
+
 const RULE_COLUMNS: readonly Column<RuleTick>[] = [
   { name: "Rule", cell: ({ rule }) => <RuleLink rule={rule} /> },
   { name: "Allowed", isNumber: true, cell: ({ allowed }) => formatRate(allowed) },
@@ -105,7 +108,7 @@ interface RefusalsProps extends TickProps {
 
 /** The latest refusals. */
 export function LatestRefusals({ refusals, tick }: RefusalsProps) {
-  const nowMs = tick?.atMs ?? wallMs();
+  const nowMs = tick === undefined ? wallMs() : tick.atMs + TICK_MS;
   return (
     <Card title="Latest refusals" isWide>
       <Table

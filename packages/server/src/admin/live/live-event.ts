@@ -64,7 +64,7 @@ export interface LiveStore {
 
 /** The event `tick`: the last second. */
 export interface LiveTick extends OutcomeCounts {
-  /** When the second ended, by the wall clock. */
+  /** When the second began, by the wall clock, as of each {@link LiveSecond}. */
   readonly atMs: number;
   /** Of the rules in force. */
   readonly version: string;
@@ -96,8 +96,13 @@ export function toRuleTicks(now: LiveCounts, before: LiveCounts): RuleCounts[] {
       const last = known.get(each.rule);
       return last === undefined ? each : { ...each, ...subtractOutcomes(each, last) };
     })
-    .sort((a, b) => sizeOf(b) - sizeOf(a))
+    .sort((a, b) => busynessOf(b) - busynessOf(a))
     .slice(0, RULES_MAX);
+}
+
+/** Rules in shadow mode are ranked by what they would have refused, the only count that they have. */
+function busynessOf(rule: RuleCounts): number {
+  return sizeOf(rule) + rule.shadowBlocked;
 }
 
 /** The percentiles of what was measured in between; null if nothing was. */

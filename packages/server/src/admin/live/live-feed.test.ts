@@ -2,9 +2,10 @@ import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { memoryStore } from "sluice";
 import { createPolicy, type Facts } from "sluice/rules";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { startControlAdmin } from "../../../test/control/admin-fixture.js";
 import { testDatabases } from "../../../test/control/databases.js";
+import { wallMs } from "../../base/clock.js";
 import type { Config } from "../../config/config.js";
 import type { Core } from "../../core/core.js";
 import { silentTelemetry } from "../../telemetry/silent-telemetry.js";
@@ -106,6 +107,18 @@ describe("the live stream", () => {
       expect.objectContaining({ rule: "all", allowed: 1, blocked: 0 }),
     ]);
     expect(second).toMatchObject({ allowed: 0, blocked: 0, latency: null, refusals: [] });
+  });
+
+  it("says when each second began, before what happened in it", async () => {
+    const { feed, open, decide } = setUp();
+    const page = await open();
+    const openedMs = wallMs();
+    await vi.waitUntil(() => wallMs() > openedMs, { interval: 1 });
+    await decide(4);
+    await feed.tick();
+    const [{ atMs, refusals }] = page.ticks();
+    expect(atMs).toBeLessThanOrEqual(openedMs);
+    expect(refusals.map((refusal) => refusal.atMs > atMs)).toEqual([true]);
   });
 
   it("is made once for any number of pages, and only while one is open", async () => {

@@ -138,13 +138,14 @@ export class LiveFeed {
 
   async #toTick(
     before: { readonly counts: LiveCounts; readonly atMs: number },
-    { counts, atMs }: { readonly counts: LiveCounts; readonly atMs: number },
+    { counts }: { readonly counts: LiveCounts },
     showsKeys: boolean,
   ): Promise<LiveTick> {
     this.made++;
     const { control, core } = this.#options;
     const { policy, telemetry, config } = core;
     const outcomes = subtractOutcomes(counts.totals, before.counts.totals);
+    const { atMs } = before;
     this.#remember({ atMs, ...outcomes });
     const onFailure = config.store?.onStoreFailure ?? "local";
     const top = await (control.top?.({ showsKeys }) ?? telemetry.top({ showsKeys }));
@@ -156,7 +157,7 @@ export class LiveFeed {
       rules: toRuleTicks(counts, before.counts),
       rulesInForce: policy.rules.rules.length,
       hottest: toLiveKeys(top, this.#decisionsIn(top.seconds)),
-      refusals: await this.#refusalsSince(before.atMs, showsKeys, REFUSALS_MAX),
+      refusals: await this.#refusalsSince(atMs, showsKeys, REFUSALS_MAX),
       store: {
         kind: config.store?.kind ?? "memory",
         isFallback: counts.degraded.store,

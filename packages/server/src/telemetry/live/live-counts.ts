@@ -13,11 +13,11 @@ export interface OutcomeCounts {
   readonly allowed: number;
   readonly delayed: number;
   readonly blocked: number;
-  /** What rules in shadow mode would have refused. */
+  /** What rules in shadow mode would have refused; such a decision is counted as it ended besides. */
   readonly shadowBlocked: number;
 }
 
-/** The counts of a rule. */
+/** The counts of a rule. One in shadow mode has no other count than `shadowBlocked`. */
 export interface RuleCounts extends OutcomeCounts {
   readonly rule: string;
   /** What it counts by. */
@@ -132,7 +132,7 @@ export function subtractOutcomes(now: OutcomeCounts, before: OutcomeCounts): Out
   };
 }
 
-/** All of them together. */
-export function sizeOf({ allowed, delayed, blocked, shadowBlocked }: OutcomeCounts): number {
-  return allowed + delayed + blocked + shadowBlocked;
+/** How many decisions they are. What rules in shadow mode would have refused ended in one of the other ways too. */
+export function sizeOf({ allowed, delayed, blocked }: OutcomeCounts): number {
+  return allowed + delayed + blocked;
 }

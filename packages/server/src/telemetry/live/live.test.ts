@@ -2,6 +2,7 @@ import { createPolicy, type Facts } from "sluice/rules";
 import { describe, expect, it } from "vitest";
 import { createTelemetry } from "../create-telemetry.js";
 import { mergeLiveCounts, mergeSeconds } from "../merge.js";
+import { sizeOf } from "./live-counts.js";
 
 const RULES = {
   version: 1,
@@ -42,6 +43,13 @@ describe("live counts", () => {
     ]);
     expect(latency[2]).toBe(5);
     expect(degraded).toEqual({ store: false, ledger: false, reloads: [], controlAgeMs: null });
+  });
+
+  it("count a decision once, though a rule in shadow mode would have refused it", async () => {
+    const { telemetry, decide } = setUp();
+    await decide(5);
+    const { totals } = telemetry.liveCounts();
+    expect([totals.shadowBlocked, sizeOf(totals)]).toEqual([4, 5]);
   });
 
   it("of several processes add up", async () => {
