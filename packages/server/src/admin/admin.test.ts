@@ -161,6 +161,16 @@ describe("the listener of the admin port", () => {
     }
   });
 
+  it("refuses what a page of another site makes a browser load, such as an image", async () => {
+    const { ask } = await setUp();
+    const get = async (site: string) =>
+      (await ask("/v1/rules", { headers: { "sec-fetch-site": site } })).status;
+    expect(await get("cross-site")).toBe(403);
+    expect(await get("same-site")).toBe(403);
+    expect(await get("same-origin")).toBe(200);
+    expect(await get("none")).toBe(200);
+  });
+
   it("refuses what a page of another origin sends, and takes its own", async () => {
     const { url, ask } = await setUp();
     for (const origin of ["http://example.com", "null", "http://localhost:1"]) {

@@ -27,8 +27,8 @@ import type { AdminControl } from "./service-control.js";
 
 export type { AdminControl, Ready } from "./service-control.js";
 
-/** Operators and scrapers are few. */
-const CONNECTIONS_MAX = 256;
+/** Operators, scrapers and open pages are few. */
+const CONNECTIONS_MAX = 512;
 /** A control node has a stream open for each follower, and more while they load snapshots. */
 const CONTROL_CONNECTIONS_MAX = 10_000;
 const HEADER_BYTES_MAX = 16_384;

@@ -90,7 +90,7 @@ export class Guard {
     const secret = readSessionCookie(cookie);
     const fromSession = secret === undefined ? undefined : this.#findBySession(secret, message);
     if (fromSession !== undefined || this.needsToken) return fromSession;
-    if (!this.#auth.isAdmitted(message.headers)) return undefined;
+    if (!this.#auth.isAdmitted(message.headers) || isOfOtherSite(message.headers)) return undefined;
     return { name: "local", role: "admin", origin: this.originOf(message) };
   }
 
@@ -147,10 +147,7 @@ export class Guard {
 
   #checkPage({ method = "", headers }: IncomingMessage, secret: string): void {
     this.checkHost(headers);
-    const site = headers["sec-fetch-site"];
-    if (site !== undefined && site !== "same-origin" && site !== "none") {
-      throw new ServerError("SLUICE_FORBIDDEN", `Sec-Fetch-Site is ${show(site)}`);
-    }
+    if (isOfOtherSite(headers)) throw otherSite(headers);
     if (SAFE_METHODS.has(method) || isCsrfToken(headers[CSRF_HEADER], secret)) return;
     const seen = "a change in a session needs its csrfToken in the header X-CSRF-Token";
     throw new ServerError("SLUICE_FORBIDDEN", seen);
@@ -163,9 +160,22 @@ export class Guard {
       const hadSession = readSessionCookie(cookie) !== undefined;
       return unauthorized(hadSession ? "the session has ended; log in again" : "got none");
     }
+    if (isOfOtherSite(headers)) return otherSite(headers);
     const seen = `without tokens the Host must be an address or localhost, got ${show(headers.host)}`;
     return new ServerError("SLUICE_FORBIDDEN", seen);
   }
+}
+
+/** Whether a page of another site made the browser send it, also as an image, which has no Origin. */
+function isOfOtherSite({ "sec-fetch-site": site }: IncomingHttpHeaders): boolean {
+  return site !== undefined && site !== "same-origin" && site !== "none";
+}
+
+function otherSite(headers: IncomingHttpHeaders): ServerError {
+  return new ServerError(
+    "SLUICE_FORBIDDEN",
+    `Sec-Fetch-Site is ${show(headers["sec-fetch-site"])}`,
+  );
 }
 
 function unauthorized(seen: string): ServerError {

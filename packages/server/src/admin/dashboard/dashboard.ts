@@ -76,7 +76,7 @@ function toReply(file: DashboardFile, accepted: string, isHashed: boolean): Admi
   return {
     status: 200,
     type: file.type,
-    body: encoding === undefined ? gunzipSync(file.gzip) : file[encoding],
+    body: encoding === undefined ? unpacked(file) : file[encoding],
     headers: {
       ...HEADERS,
       Vary: "Accept-Encoding",
@@ -86,4 +86,12 @@ function toReply(file: DashboardFile, accepted: string, isHashed: boolean): Admi
   };
 }
 
+/** Unpacked once: requests for files need no login, and must not cost more than a copy. */
+function unpacked(file: DashboardFile): Buffer {
+  const known = unpackedFiles.get(file) ?? gunzipSync(file.gzip);
+  unpackedFiles.set(file, known);
+  return known;
+}
+
+const unpackedFiles = new WeakMap<DashboardFile, Buffer>();
 const ENCODINGS = ["br", "gzip"] as const;

@@ -136,6 +136,21 @@ describe("the live stream", () => {
     expect(feed.made).toBe(2);
   });
 
+  it("takes a bounded number of pages, the latest ones", async () => {
+    const { feed, open } = setUp();
+    const first = await open();
+    for (let i = 0; i < 256; i++) await open();
+    expect([first.destroyed, feed.count]).toEqual([true, 256]);
+  });
+
+  it("ends a page that comes while it closes, and starts nothing again", async () => {
+    const { feed, open, timers } = setUp();
+    const opening = open();
+    feed.close();
+    const page = await opening;
+    expect([page.writableEnded, feed.count, timers()]).toEqual([true, 0, 0]);
+  });
+
   it("drops a page that does not read, and goes on for the others", async () => {
     const { feed, open } = setUp();
     const [slow, quick] = [await open(), await open()];

@@ -24,8 +24,8 @@ import { toNotices } from "./notices.js";
 
 /** Between two events. */
 const TICK_MS = 1_000;
-/** Pages that are open; the one that was opened first makes room. */
-const PAGES_MAX = 1_000;
+/** Pages that are open; the one that was opened first makes room. Half of the connections that the port takes. */
+const PAGES_MAX = 256;
 /** Bytes that a page may leave unread: some seconds. */
 const UNREAD_BYTES_MAX = 65_536;
 /** Refusals in one event, and in the first one. */
@@ -57,6 +57,7 @@ export class LiveFeed {
   #before: { readonly counts: LiveCounts; readonly atMs: number } | undefined;
   #seconds: LiveSecond[] = [];
   #isBusy = false;
+  #isClosed = false;
   /** Events that were made since the start: one for each second and way to show keys. */
   made = 0;
 
@@ -76,7 +77,8 @@ export class LiveFeed {
     // A page that can't be sent to is closed, which is all there is to know.
     response.on("error", () => {});
     const begin = await this.#toBegin(page.showsKeys);
-    if (response.destroyed) return;
+    if (this.#isClosed) response.end();
+    if (this.#isClosed || response.destroyed) return;
     const [oldest] = this.#pages;
     if (this.#pages.size >= PAGES_MAX && oldest !== undefined) oldest.response.destroy();
     write(page, toEvent("begin", begin));
@@ -97,8 +99,9 @@ export class LiveFeed {
     }
   }
 
-  /** Ends all pages. */
+  /** Ends all pages, and those that come later. */
   close(): void {
+    this.#isClosed = true;
     for (const { response } of this.#pages) response.end();
     for (const page of [...this.#pages]) this.#remove(page);
   }
@@ -176,7 +179,8 @@ export class LiveFeed {
     const { control, core } = this.#options;
     const query = { outcome: "blocked", limit, showsKeys } as const;
     const found = await (control.latestSamples?.(query) ?? core.telemetry.samples.latest(query));
-    return found.filter(({ atMs }) => atMs > sinceMs).map(toLiveRefusal);
+    // One of the very millisecond may be sent twice; none is left out.
+    return found.filter(({ atMs }) => atMs >= sinceMs).map(toLiveRefusal);
   }
 
   /** Decisions in the last seconds. */

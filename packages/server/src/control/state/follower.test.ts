@@ -188,6 +188,26 @@ describe("a state", () => {
       "feed",
     );
   });
+
+  it("reports what came before a gap as changed, while the snapshot is still on its way", async () => {
+    const onChanged = vi.fn();
+    let arrive = () => {};
+    const arrived = new Promise<void>((resolve) => {
+      arrive = resolve;
+    });
+    const feed: ControlFeed = {
+      snapshot: () => arrived.then(() => ({ sequence: 4, entities: [] })),
+      changesAfter: async ({ sequence }) => (sequence === 0 ? [change(1), change(4)] : []),
+      subscribe: () => () => {},
+    };
+    const file = fileOf();
+    new SnapshotFile(file).write({ sequence: 0, entities: [] });
+    const follower = follow({ feed, snapshotFile: file, onChanged, onProblem: () => {} });
+    void follower.start();
+    await vi.waitFor(() => expect(follower.state.sequence).toBe(1), 20_000);
+    expect(onChanged).toHaveBeenCalled();
+    arrive();
+  });
 });
 
 describe("the file of a follower", () => {

@@ -133,7 +133,11 @@ export class Follower {
       if (changes.length === 0) break;
       await readRulesAhead(changes);
       const kinds = this.#apply(changes);
-      if (kinds === undefined) return this.#advance();
+      if (kinds === undefined) {
+        // Changes before the gap are applied, and what was derived from the state must not outlive them.
+        this.#options.onChanged?.(ALL_KINDS);
+        return this.#advance();
+      }
       this.#keep(() => this.#file?.append(changes, this.state));
       if (kinds.size > 0) this.#options.onChanged?.(kinds);
       this.#options.onApplied?.(changes);
