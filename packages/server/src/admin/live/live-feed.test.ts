@@ -70,6 +70,7 @@ function setUp() {
   const open = async ({ showsKeys = false, isAdmitted = (): boolean => true } = {}) => {
     const response = new FakeResponse();
     await feed.add({ response: response as unknown as ServerResponse, showsKeys, isAdmitted });
+    passMillisecond();
     return response;
   };
   const decide = async (times: number, ip = "192.0.2.1") => {
@@ -78,6 +79,11 @@ function setUp() {
       telemetry.decided("gateway", await policy.admit(facts), facts, 0.02);
   };
   return { feed, open, decide, policy, telemetry, timers: () => timers };
+}
+
+/** What happens next has a later time: events are separated by milliseconds. */
+function passMillisecond(): void {
+  for (const ms = Date.now(); Date.now() === ms; );
 }
 
 describe("the live stream", () => {

@@ -179,8 +179,8 @@ export class LiveFeed {
     const { control, core } = this.#options;
     const query = { outcome: "blocked", limit, showsKeys } as const;
     const found = await (control.latestSamples?.(query) ?? core.telemetry.samples.latest(query));
-    // One of the very millisecond may be sent twice; none is left out.
-    return found.filter(({ atMs }) => atMs >= sinceMs).map(toLiveRefusal);
+    // One of the very millisecond in which the last event was made may be left out; none is sent twice.
+    return found.filter(({ atMs }) => atMs > sinceMs).map(toLiveRefusal);
   }
 
   /** Decisions in the last seconds. */
