@@ -9,6 +9,7 @@ import { Field } from "../../ui/field.js";
 import { KeyText } from "../../ui/key-text.js";
 import { fromLocalTime, toLocalTime } from "../../ui/local-time.js";
 import { type Column, Table } from "../../ui/table.js";
+import { toRuleAddress } from "../rules/addresses.js";
 import { EditDialog } from "./edit-dialog.js";
 import { Expiry } from "./expiry.js";
 import { Filter } from "./filter.js";
@@ -66,7 +67,7 @@ const COLUMNS: readonly Column<Override>[] = [
   { name: "Who", cell: ({ subject }) => <SubjectLink subject={subject} /> },
   {
     name: "Rule",
-    cell: ({ rule }) => <a href={`/dashboard/rules/${encodeURIComponent(rule)}`}>{rule}</a>,
+    cell: ({ rule }) => <a href={toRuleAddress(rule)}>{rule}</a>,
   },
   { name: "Limit", cell: ({ limit }) => <code>{toLimitText(limit)}</code> },
   { name: "Ends", cell: ({ endsAtMs }) => <Expiry atMs={endsAtMs} /> },

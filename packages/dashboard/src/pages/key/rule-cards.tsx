@@ -10,6 +10,7 @@ import { KeyText } from "../../ui/key-text.js";
 import { Badge, Card } from "../../ui/page.js";
 import { Empty } from "../../ui/states.js";
 import { toUrl, useUrlQuery } from "../../ui/url-query.js";
+import { toRuleAddress } from "../rules/addresses.js";
 import { type Act, ActDialog } from "./act-dialogs.js";
 import type { Facts } from "./lookup.js";
 import { Trail } from "./trail.js";
@@ -71,7 +72,7 @@ function RuleCard({ rule, facts, onChanged }: RuleCardProps) {
       actions={
         <>
           <State rule={rule} />
-          <a href={`/dashboard/rules/${encodeURIComponent(rule.rule)}`}>Rule</a>
+          <a href={toRuleAddress(rule.rule)}>Rule</a>
           {hasControlPlane && rule.key !== null && (
             <a
               href={toUrl("/dashboard/audit", { kind: "counter", id: `${rule.rule} ${rule.key}` })}

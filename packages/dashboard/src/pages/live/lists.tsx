@@ -13,6 +13,7 @@ import { KeyText } from "../../ui/key-text.js";
 import { Card } from "../../ui/page.js";
 import { type Column, Table } from "../../ui/table.js";
 import { toUrl } from "../../ui/url-query.js";
+import { toRuleAddress } from "../rules/addresses.js";
 
 type RuleTick = LiveTick["rules"][number];
 
@@ -155,7 +156,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 function RuleLink({ rule }: { readonly rule: string }) {
-  return <a href={`/dashboard/rules/${encodeURIComponent(rule)}`}>{rule}</a>;
+  return <a href={toRuleAddress(rule)}>{rule}</a>;
 }
 
 /** Hashes of keys can't be looked up. */
