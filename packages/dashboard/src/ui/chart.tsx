@@ -56,7 +56,7 @@ export function Chart(props: ChartProps) {
   }, [props.data]);
   return (
     <figure class="chart" aria-label={props.label}>
-      <div ref={box} style={{ height: `${heightPx}px` }} aria-hidden="true" />
+      <div ref={box} class="chart-plot" style={{ height: `${heightPx}px` }} aria-hidden="true" />
       <figcaption>
         {series.map(({ name, colour }, at) => (
           <span key={name} class="chart-key">
