@@ -254,6 +254,7 @@ export const controlAnswers = {
   reported: open({ reported: required(constant(true)) }),
   nodes: open({ items: required(many(node)) }),
   audit: pageOf(auditEntry),
+  auditEntry,
   webhookDelivery,
   webhookDeliveries: pageOf(webhookDelivery),
   auditReport: open({

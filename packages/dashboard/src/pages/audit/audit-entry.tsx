@@ -1,8 +1,12 @@
-// One entry of the log: a sentence, and when it is opened, what changed.
+// One entry of the log: a sentence, and when it is opened, what changed. What an entry said before and after can be
+// long, so it is asked for only then.
 
+import { useState } from "preact/hooks";
 import type { ReplyOf } from "sluice-server/api";
+import { useAnswer } from "../../api/use-answer.js";
 import { KeyText } from "../../ui/key-text.js";
 import { Badge } from "../../ui/page.js";
+import { Loaded } from "../../ui/states.js";
 import { Time } from "../../ui/time.js";
 import { EntityDiff } from "./entity-diff.js";
 
@@ -20,9 +24,10 @@ const KINDS_OF_ACTIONS: Readonly<Record<string, "good" | "bad" | "info">> = {
 /** An entry that can be opened. */
 export function AuditEntry({ entry }: { readonly entry: Entry }) {
   const { sequence, atMs, actor, origin, action, kind, entityId, reason } = entry;
+  const [isOpen, setIsOpen] = useState(false);
   return (
     <li>
-      <details>
+      <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
         <summary>
           <span class="audit-what">
             <Badge kind={KINDS_OF_ACTIONS[action] ?? "plain"}>{action}</Badge> {kind}{" "}
@@ -37,7 +42,7 @@ export function AuditEntry({ entry }: { readonly entry: Entry }) {
             </span>
           )}
         </summary>
-        <EntityDiff before={entry.before} after={entry.after} />
+        {isOpen && <Changes sequence={sequence} />}
         <dl class="pairs audit-facts">
           <dt>Entry</dt>
           <dd>{sequence}</dd>
@@ -52,5 +57,14 @@ export function AuditEntry({ entry }: { readonly entry: Entry }) {
         </dl>
       </details>
     </li>
+  );
+}
+
+function Changes({ sequence }: { readonly sequence: number }) {
+  const answer = useAnswer("auditEntry", `/v1/audit/${sequence}`);
+  return (
+    <Loaded answer={answer}>
+      {({ before, after }) => <EntityDiff before={before} after={after} />}
+    </Loaded>
   );
 }

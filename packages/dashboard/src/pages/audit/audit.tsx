@@ -35,7 +35,9 @@ export function Audit() {
 function Log() {
   const [url] = useUrlQuery();
   const asked = Object.fromEntries(FILTERS.map((name) => [name, url[name]]));
-  const answer = useAnswer("audit", "/v1/audit", { query: { ...asked, limit: PAGE } });
+  const answer = useAnswer("audit", "/v1/audit", {
+    query: { ...asked, limit: PAGE, bodies: "none" },
+  });
   return (
     <>
       <AuditFilters key={JSON.stringify({ ...asked, after: "" })} />

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { fieldChanges, lineChanges } from "./changed-fields.js";
+import { fieldChanges } from "./changed-fields.js";
 
 it("lists the fields that differ, those of tables by their path", () => {
   const before = { plan: "free", limits: { search: "1/s", list: "2/s" }, status: "active" };
@@ -9,22 +9,4 @@ it("lists the fields that differ, those of tables by their path", () => {
     { field: "limits.search", before: "1/s", after: undefined },
     { field: "endsAtMs", before: undefined, after: "1970-01-01T00:00:00.000Z" },
   ]);
-});
-
-it("shows the lines that differ, with a few around them", () => {
-  const lines = (...changed: string[]) =>
-    ["a", "b", "c", "d", ...changed, "e", "f", "g", "h"].join("\n");
-  const shown = lineChanges(lines("old"), lines("new", "newer"));
-  expect(shown.map(({ mark, line }) => mark + line)).toEqual([
-    " b",
-    " c",
-    " d",
-    "-old",
-    "+new",
-    "+newer",
-    " e",
-    " f",
-    " g",
-  ]);
-  expect(lineChanges("", "a\nb").map(({ mark }) => mark)).toEqual(["+", "+"]);
 });

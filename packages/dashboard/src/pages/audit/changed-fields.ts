@@ -1,4 +1,4 @@
-// Which fields differ between two bodies, and which lines between two texts.
+// Which fields differ between two bodies.
 
 /** A field that differs. */
 export interface FieldChange {
@@ -40,38 +40,4 @@ function toText(name: string, value: unknown): string {
 
 function isTable(value: unknown): value is Body {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** A line of a text, and whether it was removed, added or stayed. */
-export interface LineChange {
-  readonly mark: "-" | "+" | " ";
-  readonly line: string;
-}
-
-const CONTEXT = 3;
-
-/** What stands between the first and the last line that differ, with a few lines around. */
-export function lineChanges(before: string, after: string): LineChange[] {
-  const [old, now] = [toLines(before), toLines(after)];
-  let start = 0;
-  while (start < old.length && start < now.length && old[start] === now[start]) start++;
-  let end = 0;
-  while (
-    end < old.length - start &&
-    end < now.length - start &&
-    old[old.length - 1 - end] === now[now.length - 1 - end]
-  )
-    end++;
-  const marked = (mark: LineChange["mark"], lines: readonly string[]) =>
-    lines.map((line) => ({ mark, line }));
-  return [
-    ...marked(" ", now.slice(Math.max(0, start - CONTEXT), start)),
-    ...marked("-", old.slice(start, old.length - end)),
-    ...marked("+", now.slice(start, now.length - end)),
-    ...marked(" ", now.slice(now.length - end, Math.min(now.length, now.length - end + CONTEXT))),
-  ];
-}
-
-function toLines(text: string): readonly string[] {
-  return text === "" ? [] : text.split("\n");
 }

@@ -1,7 +1,9 @@
 // What something said before and after, field by field; texts of several lines, such as rules, line by line.
 
 import { escapeUnseen } from "../../ui/key-text.js";
-import { type FieldChange, fieldChanges, lineChanges } from "./changed-fields.js";
+import { cutAround } from "../../ui/line-changes.js";
+import { LineDiff } from "../../ui/line-diff.js";
+import { type FieldChange, fieldChanges } from "./changed-fields.js";
 
 type Body = Readonly<Record<string, unknown>> | undefined;
 
@@ -32,31 +34,38 @@ export function EntityDiff({ before, after }: EntityDiffProps) {
   );
 }
 
-function Change({ change: { field, before, after } }: { readonly change: FieldChange }) {
-  const isLong = `${before ?? ""}${after ?? ""}`.includes("\n");
+function Change({ change }: { readonly change: FieldChange }) {
+  const { field, before = "", after = "" } = change;
   return (
     <tr>
       <th scope="row">{escapeUnseen(field)}</th>
-      {isLong ? (
+      {before.includes("\n") || after.includes("\n") ? (
         <td colSpan={2}>
-          <pre class="audit-lines">
-            {lineChanges(before ?? "", after ?? "").map(({ mark, line }, at) => (
-              <span key={at} class={mark === "-" ? "removed" : mark === "+" ? "added" : undefined}>
-                {`${mark} ${escapeUnseen(line)}\n`}
-              </span>
-            ))}
-          </pre>
+          <LineDiff before={before} after={after} />
         </td>
       ) : (
         <>
-          <td class={before === undefined ? undefined : "removed"}>
-            {before === undefined ? "–" : escapeUnseen(before)}
-          </td>
-          <td class={after === undefined ? undefined : "added"}>
-            {after === undefined ? "–" : escapeUnseen(after)}
-          </td>
+          <Value value={change.before} other={after} kind="removed" />
+          <Value value={change.after} other={before} kind="added" />
         </>
       )}
     </tr>
   );
+}
+
+interface ValueProps {
+  readonly value: string | undefined;
+  readonly other: string;
+  readonly kind: "removed" | "added";
+}
+
+function Value({ value, other, kind }: ValueProps) {
+  if (value === undefined) return <td>–</td>;
+  return <td class={kind}>{escapeUnseen(cutAround(value, firstDifference(value, other)))}</td>;
+}
+
+function firstDifference(value: string, other: string): number {
+  let at = 0;
+  while (at < value.length && value[at] === other[at]) at++;
+  return at;
 }

@@ -137,13 +137,16 @@ export interface AuditPage {
   readonly toMs?: number | undefined;
   /** At most so many; default 100. */
   readonly limit?: number | undefined;
+  /** Whether entries have what was said before and after. Default true. */
+  readonly hasBodies?: boolean | undefined;
 }
 
 /** A page of the log, the latest entry first. */
 export async function searchAudit(reader: Reader, page: AuditPage = {}): Promise<AuditEntry[]> {
   const { before = Number.MAX_SAFE_INTEGER, kind = "", entityId = "", actor = "" } = page;
   const { action = "", fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, limit = PAGE_DEFAULT } = page;
-  const values = [before, kind, entityId, actor, limit, action, fromMs, toMs];
+  const bodies = page.hasBodies === false ? "none" : "all";
+  const values = [before, kind, entityId, actor, limit, action, fromMs, toMs, bodies];
   return (await reader.query<AuditRow>(statements.searchAudit, values)).map(toEntry);
 }
 

@@ -1,5 +1,7 @@
 -- A page of the audit log, the latest entry first. An empty string stands for any kind, entity, actor or action.
-SELECT sequence, change_id, part, at_ms, actor, origin, action, kind, entity_id, reason, body_before, body_after,
+-- Bodies are read only where $9 is 'all': those of rule sets can be megabytes.
+SELECT sequence, change_id, part, at_ms, actor, origin, action, kind, entity_id, reason,
+  CASE WHEN $9 = 'all' THEN body_before END AS body_before, CASE WHEN $9 = 'all' THEN body_after END AS body_after,
   previous_hash, hash
 FROM audit
 WHERE sequence < $1 AND ($2 = '' OR kind = $2) AND ($3 = '' OR entity_id = $3) AND ($4 = '' OR actor = $4)

@@ -9,6 +9,7 @@ import { useAnswer } from "../../../api/use-answer.js";
 import { Button } from "../../../ui/button.js";
 import { CopyButton } from "../../../ui/copy.js";
 import { Confirm } from "../../../ui/dialog.js";
+import { LongText } from "../../../ui/long-text.js";
 import { Card, Page } from "../../../ui/page.js";
 import { Loaded } from "../../../ui/states.js";
 import { done } from "../../../ui/toasts.js";
@@ -52,10 +53,7 @@ function Content({ number }: { readonly number: number }) {
           </Card>
           <Changes version={version} />
           <Card title="The rules" actions={<CopyButton value={version.text} />} isWide>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard. */}
-            <pre class="rules-text" tabIndex={0}>
-              {version.text}
-            </pre>
+            <LongText text={version.text} label="The rules" />
           </Card>
         </div>
       )}

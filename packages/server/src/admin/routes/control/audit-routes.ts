@@ -1,7 +1,9 @@
 // Routes of the audit log: who changed what, and the proof that nothing in it was altered.
 
 import { anyString, choice, object, optional } from "sluice/shapes";
+import { ServerError, show } from "../../../base/errors.js";
 import { AUDIT_KINDS, type AuditEntry, type AuditKind } from "../../../control/changes/audit.js";
+import type { ControlPlane } from "../../../control/control-plane.js";
 import { toRuleSetId } from "../../../control/entities/rule-sets.js";
 import { json, withoutHash } from "../../admin-reply.js";
 import { controlAnswers } from "../../control-replies.js";
@@ -34,10 +36,14 @@ export const auditRoutes: readonly Route[] = [
         "From this time on; a day begins in UTC. Default: the first entry.",
       ),
       to: optional(queryTime, "Up to, but not including, this time. Default: now."),
+      bodies: optional(
+        choice(["all", "none"]),
+        "`none`: entries come without `before` and `after`, which can be long. Default `all`.",
+      ),
     }),
     reply: controlAnswers.audit,
     handle: async (plane, { query }) => {
-      const { after, limit, kind, id, actor, action, from, to } = query;
+      const { after, limit, kind, id, actor, action, from, to, bodies } = query;
       const page = {
         before: after,
         kind,
@@ -47,6 +53,7 @@ export const auditRoutes: readonly Route[] = [
         fromMs: from && toMs(from, "UTC"),
         toMs: to && toMs(to, "UTC"),
         limit: limit + 1,
+        hasBodies: bodies !== "none",
       };
       const entries = (await plane.searchAudit(page)).map(toView);
       return json(toPage(entries, limit, ({ sequence }) => sequence));
@@ -63,7 +70,23 @@ export const auditRoutes: readonly Route[] = [
       return json({ rows, valid: problem === undefined, problem: problem ?? null });
     },
   }),
+  controlRoute({
+    method: "GET",
+    path: "/v1/audit/{sequence}",
+    role: "viewer",
+    summary: "An entry of the audit log.",
+    reply: controlAnswers.auditEntry,
+    handle: async (plane, { params }) => json(toView(await mustFind(plane, params.sequence))),
+  }),
 ];
+
+/** @throws ServerError `SLUICE_NOT_FOUND`. */
+async function mustFind(plane: ControlPlane, written = ""): Promise<AuditEntry> {
+  const sequence = /^\d{1,15}$/.test(written) ? Number(written) : 0;
+  const [entry] = await plane.searchAudit({ before: sequence + 1, limit: 1 });
+  if (entry?.sequence === sequence) return entry;
+  throw new ServerError("SLUICE_NOT_FOUND", `the audit log has no entry ${show(written)}`);
+}
 
 /** Rule sets are known by their number. */
 function toEntityId(kind: AuditKind | undefined, id: string | undefined): string | undefined {

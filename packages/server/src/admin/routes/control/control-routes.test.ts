@@ -228,6 +228,17 @@ describe.each(all)("the API of the control plane in $name", (databases) => {
     expect(await find(String(number).padStart(10, "0"))).toHaveLength(3);
   });
 
+  it("lists the audit log without what was said, and shows an entry whole", async () => {
+    await admin.ask("PUT /v1/tenants/acme", { body: { timeZone: "Europe/Paris" } });
+    const { items } = (await admin.ask("GET /v1/audit?bodies=none")).body;
+    for (const item of items) expect(item).not.toHaveProperty("after");
+    const shown = await admin.ask(`GET /v1/audit/${items[0].sequence}`);
+    expect(shown.body).toMatchObject({ ...items[0], after: { timeZone: "Europe/Paris" } });
+    expect((await admin.ask("GET /v1/audit?limit=1")).body.items).toEqual([shown.body]);
+    for (const none of ["0", "999999", "x", "1.5"])
+      expect((await admin.ask(`GET /v1/audit/${none}`)).status).toBe(404);
+  });
+
   describe("rule sets", () => {
     const rules = (limit: number) =>
       `version: 1\nrules:\n  - { id: login, key: ip, limit: ${limit}/minute }\n`;

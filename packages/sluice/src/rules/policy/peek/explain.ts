@@ -152,6 +152,7 @@ export function explainRequest(
   return andThen(peeked, (both) => {
     const answers = both.slice(0, charges.length);
     const { version } = compiled.ruleSet;
+    const byRule = groupByRule(both);
     const missing = refusing === undefined ? undefined : toMissing(refusing.rule.definition.id);
     const decision = new PolicyDecision(version, answers, undefined, cause ?? missing);
     return {
@@ -163,9 +164,22 @@ export function explainRequest(
       delayMs: decision.delayMs,
       block: decision.block === undefined ? null : toExplainedBlock(decision.block),
       switch: compiled.switchedTo,
-      rules: looks.map((look) => toExplained(look, request, both)),
+      rules: looks.map((look) => toExplained(look, request, byRule.get(look.rule) ?? [])),
     };
   });
+}
+
+/** A rule may match with thousands of others, so that no list is searched for each. */
+function groupByRule(
+  charges: readonly DecidedRuleCharge[],
+): Map<CompiledRule, DecidedRuleCharge[]> {
+  const groups = new Map<CompiledRule, DecidedRuleCharge[]>();
+  for (const charge of charges) {
+    const group = groups.get(charge.rule);
+    if (group === undefined) groups.set(charge.rule, [charge]);
+    else group.push(charge);
+  }
+  return groups;
 }
 
 interface Look {
@@ -222,10 +236,9 @@ function toException(
 function toExplained(
   { rule, isMatch, notApplied }: Look,
   request: PolicyRequest,
-  charges: readonly DecidedRuleCharge[],
+  own: readonly DecidedRuleCharge[],
 ): ExplainedRule {
   const { normalized } = request;
-  const own = charges.filter((charge) => charge.rule === rule);
   const counted = isMatch || own.length > 0 ? (keyFor(rule, normalized) ?? null) : null;
   const { id, place, match, onExceed, key, settle } = rule.definition;
   return {
