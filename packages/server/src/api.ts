@@ -2,8 +2,10 @@
 
 export type {
   LiveBegin,
+  LiveFleet,
   LiveKey,
   LiveLatency,
+  LiveNode,
   LiveNotice,
   LiveRefusal,
   LiveStore,

@@ -45,6 +45,8 @@ export interface AdminControl {
   latestSamples?(query: SamplesQuery): Promise<readonly SampledDecision[]>;
   /** All decisions about sampled keys since a time by the wall clock. Default: those of this process. */
   samplesSince?(sinceMs: number): Promise<SampleReport>;
+  /** Of this node, as `GET /v1/nodes` shows it; undefined without `control`. */
+  readonly nodeName?: string | undefined;
   /**
    * The control plane: its collections on a control node, and the control node's address on a follower. Undefined
    * without `control` in the configuration.

@@ -8,6 +8,7 @@ import type { ControlConfig, FollowControlConfig } from "../config/config.js";
 import type { RulesUse } from "../core/rules/read-job.js";
 import type { Database, Unsubscribe } from "../database/database.js";
 import { openDatabase } from "../database/open-database.js";
+import type { NodeLive } from "../telemetry/live/node-second.js";
 import type { ControlFigures } from "../telemetry/telemetry.js";
 import { ControlPlane } from "./control-plane.js";
 import { ChangeHub } from "./feed/change-hub.js";
@@ -31,6 +32,9 @@ const ENFORCE_MS_MAX = 5_000;
 const ENFORCE_PAUSE_MS = 20;
 /** Changes that followers find after a restart of this node. */
 const RECALLED_MAX = 1_000;
+
+/** Reads what this node does, with its last minutes if they are wanted. */
+export type ReadLive = (hasPast: boolean) => Promise<NodeLive>;
 
 /** Options of {@link openControlNode}. */
 export interface ControlNodeOptions extends FirstStartOptions {
@@ -82,6 +86,7 @@ export class ControlNode {
   readonly #beforeClose: (() => Promise<void>)[] = [];
   /** Resolves when other processes of this node enforce what it has. */
   #spread: () => Promise<void> = async () => {};
+  #readLive: ReadLive | undefined;
   #cancelPrepare: CancelTimer = () => {};
   #closing: Promise<void> | undefined;
   /** Since the start. */
@@ -165,6 +170,11 @@ export class ControlNode {
   /** Lets changes wait for other processes too: `spread` resolves when they enforce what this process has. */
   spreadBy(spread: () => Promise<void>): void {
     this.#spread = spread;
+  }
+
+  /** Lets a follower answer its control node what it does; `read` is called with whether the last minutes are wanted. */
+  reportLiveBy(read: ReadLive): void {
+    this.#readLive = read;
   }
 
   /** Applies all changes that there are now. Never rejects. */
@@ -305,7 +315,11 @@ export class ControlNode {
   #toFeed(): ResolvingFeed {
     if (this.#database !== undefined) return new DatabaseFeed(this.#database);
     const config = this.#config as FollowControlConfig;
-    return new HttpFeed({ ...config, version: readVersion() });
+    const readLive: ReadLive = async (hasPast) => {
+      if (this.#readLive === undefined) throw new Error("the service is not open yet");
+      return this.#readLive(hasPast);
+    };
+    return new HttpFeed({ ...config, version: readVersion(), readLive });
   }
 
   #notify(kinds: Parameters<OnChanged>[0]): void {

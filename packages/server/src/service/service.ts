@@ -1,6 +1,7 @@
 // A service: a core, and the listeners that are configured, opened together and closed together, with rules that
 // are kept in force in between. Some of the listeners may be those of other processes.
 
+import { NodeReader } from "../admin/live/node-reader.js";
 import type { AdminControl } from "../admin/service-control.js";
 import { type CancelTimer, pause } from "../base/clock.js";
 import type { Config } from "../config/config.js";
@@ -184,6 +185,7 @@ class RunningService implements Service {
       logLevel: this.#config.latest.telemetry.logLevel,
     }));
     this.#stopSpreading = this.#spreadControl();
+    this.#reportLive();
     this.#webhooks = openWebhooks(config, this.control?.database, telemetry);
   }
 
@@ -238,6 +240,13 @@ class RunningService implements Service {
         this.core.telemetry.problem("a worker did not apply a change of the control plane", error);
       });
     });
+  }
+
+  /** A follower answers its control node what all of its processes do. */
+  #reportLive(): void {
+    if (this.control?.url === undefined) return;
+    const reader = new NodeReader({ core: this.core, control: this.#toControl() });
+    this.control.reportLiveBy((hasPast) => reader.report(hasPast));
   }
 
   #toRules(): RulesHolder {
@@ -320,6 +329,7 @@ class RunningService implements Service {
 function toAdminControl(node: ControlNode): Partial<AdminControl> {
   const { plane, url } = node;
   return {
+    nodeName: node.name,
     controlPlane: plane ?? { follow: url ?? "" },
     controlState: node.state,
     feed: node.feedServer,

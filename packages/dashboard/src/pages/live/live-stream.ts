@@ -5,6 +5,7 @@ import type { LiveBegin, LiveTick } from "sluice-server/api";
 import { type ApiError, openStream } from "../../api/client.js";
 import { CLEAR_KEYS } from "../../api/session.js";
 import { after } from "../../base/clock.js";
+import { toUrl } from "../../ui/url-query.js";
 
 /** What a stream calls. */
 export interface LiveListener {
@@ -20,13 +21,20 @@ const RETRY_MS_MAX = 8_000;
 /** The service sends each second: after so long without anything the connection counts as lost. */
 const SILENCE_MS_MAX = 6_000;
 
+/** What is streamed. */
+export interface LiveQuery {
+  readonly showsKeys: boolean;
+  /** Undefined: all nodes. */
+  readonly node: string | undefined;
+}
+
 /** Opens the stream. Returns what closes it. */
-export function openLive(showsKeys: boolean, listener: LiveListener): () => void {
+export function openLive(query: LiveQuery, listener: LiveListener): () => void {
   const ending = new AbortController();
   let retryMs = RETRY_MS;
   let cancel = () => {};
   const connect = async () => {
-    const lost = await read(showsKeys, ending.signal, {
+    const lost = await read(query, ending.signal, {
       ...listener,
       onTick: (tick) => {
         retryMs = RETRY_MS;
@@ -48,7 +56,7 @@ export function openLive(showsKeys: boolean, listener: LiveListener): () => void
 
 /** Reads until the stream ends; returns why it could not be opened, if so. */
 async function read(
-  showsKeys: boolean,
+  { showsKeys, node }: LiveQuery,
   signal: AbortSignal,
   listener: Pick<LiveListener, "onBegin" | "onTick">,
 ): Promise<ApiError | undefined> {
@@ -60,8 +68,8 @@ async function read(
   };
   try {
     listen();
-    const path = showsKeys ? "/v1/live?keys=clear" : "/v1/live";
-    const body = await openStream(path, {
+    const query = { keys: showsKeys ? "clear" : undefined, node };
+    const body = await openStream(toUrl("/v1/live", query), {
       headers: showsKeys ? CLEAR_KEYS : {},
       signal: AbortSignal.any([signal, silence.signal]),
     });

@@ -1,11 +1,14 @@
 // The page Live: what the service does in this second, what is degraded, and who is refused and why.
 
 import "./live.css";
+import { useLocation } from "preact-iso";
 import type { LiveTick } from "sluice-server/api";
 import { Button } from "../../ui/button.js";
 import { Chart, type ChartSeries } from "../../ui/chart.js";
 import { formatDuration, formatRate, formatShort } from "../../ui/format.js";
 import { Badge, Card, Figure, Page } from "../../ui/page.js";
+import { Problem } from "../../ui/states.js";
+import { FollowerNote, NodePicker, Nodes, toLead, toLiveAddress } from "./fleet.js";
 import { BusyKeys, LatestRefusals, RulesNow } from "./lists.js";
 import { type LiveState, useLive } from "./use-live.js";
 
@@ -18,10 +21,13 @@ const SERIES: readonly ChartSeries[] = [
 
 /** The page. */
 export function Live() {
-  const { live, isPaused, togglePause } = useLive();
-  const { tick } = live;
+  const { query, route } = useLocation();
+  const node = query.node || undefined;
+  const { live, isPaused, togglePause } = useLive(node);
+  const { tick, fleet } = live;
   const actions = (
     <>
+      <NodePicker fleet={fleet} node={node} onPick={(picked) => route(toLiveAddress(picked))} />
       <Connection live={live} isPaused={isPaused} />
       <Button isPressed={isPaused} onClick={togglePause}>
         {isPaused ? "Continue" : "Pause"}
@@ -29,11 +35,9 @@ export function Live() {
     </>
   );
   return (
-    <Page
-      title="Live"
-      lead="What happened in the last second, and over five minutes."
-      actions={actions}
-    >
+    <Page title="Live" lead={toLead(fleet, node)} actions={actions}>
+      <Failure live={live} node={node} />
+      <FollowerNote fleet={fleet} />
       <Notices tick={tick} />
       <Figures live={live} />
       <div class="grid">
@@ -47,6 +51,7 @@ export function Live() {
         </Card>
         <StoreCard tick={tick} />
         <LatencyCard tick={tick} />
+        <Nodes fleet={fleet} node={node} />
         <RulesNow tick={tick} />
         <BusyKeys tick={tick} />
         <LatestRefusals refusals={live.refusals} tick={tick} />
@@ -71,13 +76,26 @@ function Connection({ live, isPaused }: { readonly live: LiveState; readonly isP
   );
 }
 
+/** Why the service does not send; what was shown before stays. */
+function Failure({
+  live: { error },
+  node,
+}: {
+  readonly live: LiveState;
+  readonly node?: string | undefined;
+}) {
+  if (error === undefined) return null;
+  const all = node !== undefined && <a href="/dashboard/">Show all nodes</a>;
+  return <Problem error={error} action={all} />;
+}
+
 /** What works only in part. */
 function Notices({ tick }: { readonly tick: LiveTick | undefined }) {
   return (
     <div role="status">
-      {(tick?.notices ?? []).map(({ id, text, isSevere }) => (
+      {(tick?.notices ?? []).map(({ id, text, nodes, isSevere }) => (
         <p key={id} class={isSevere ? "failure" : "notice"}>
-          {text}
+          {nodes === null ? text : `${nodes.join(", ")}: ${text}`}
         </p>
       ))}
     </div>

@@ -2,7 +2,7 @@
 // came meanwhile is there when it goes on.
 
 import { useEffect, useReducer, useState } from "preact/hooks";
-import type { LiveRefusal, LiveTick } from "sluice-server/api";
+import type { LiveFleet, LiveRefusal, LiveTick } from "sluice-server/api";
 import type { ApiError } from "../../api/client.js";
 import { useSeesKeys } from "../../api/session.js";
 import { addSecond, type LiveHistory, NO_HISTORY, toHistory } from "./history.js";
@@ -19,6 +19,8 @@ export interface LiveState {
   /** Undefined until the first one. */
   readonly tick: LiveTick | undefined;
   readonly refusals: readonly LiveRefusal[];
+  /** Which nodes there are; kept when another one is picked. */
+  readonly fleet: LiveFleet | undefined;
 }
 
 const START: LiveState = {
@@ -27,28 +29,33 @@ const START: LiveState = {
   history: NO_HISTORY,
   tick: undefined,
   refusals: [],
+  fleet: undefined,
 };
 
 type Step =
+  | { readonly kind: "connect" }
   | { readonly kind: "begin"; readonly history: LiveHistory; readonly refusals: LiveRefusal[] }
   | { readonly kind: "tick"; readonly tick: LiveTick }
   | { readonly kind: "lost"; readonly error: ApiError | undefined };
 
-/** What happens, and how to stop and continue. */
-export function useLive() {
+/** What happens, and how to stop and continue. @param node - Undefined: on all nodes. */
+export function useLive(node: string | undefined) {
   const seesKeys = useSeesKeys();
   const [state, take] = useReducer(next, START);
   const [paused, setPaused] = useState<LiveState | undefined>(undefined);
-  useEffect(
-    () =>
-      openLive(seesKeys, {
+  useEffect(() => {
+    take({ kind: "connect" });
+    setPaused(undefined);
+    return openLive(
+      { showsKeys: seesKeys, node },
+      {
         onBegin: ({ seconds, refusals }) =>
           take({ kind: "begin", history: toHistory(seconds), refusals: [...refusals] }),
         onTick: (tick) => take({ kind: "tick", tick }),
         onLost: (error) => take({ kind: "lost", error }),
-      }),
-    [seesKeys],
-  );
+      },
+    );
+  }, [seesKeys, node]);
   return {
     live: paused ?? state,
     isPaused: paused !== undefined,
@@ -58,6 +65,9 @@ export function useLive() {
 
 function next(state: LiveState, step: Step): LiveState {
   switch (step.kind) {
+    // The numbers of another node would be taken for those of this one.
+    case "connect":
+      return { ...START, fleet: state.fleet };
     case "begin":
       return {
         ...state,
@@ -71,6 +81,7 @@ function next(state: LiveState, step: Step): LiveState {
         ...state,
         connection: "open",
         tick: step.tick,
+        fleet: step.tick.fleet,
         history: addSecond(state.history, step.tick),
         refusals: [...step.tick.refusals, ...state.refusals].slice(0, REFUSALS_MAX),
       };

@@ -1,22 +1,10 @@
-// What the live stream sends: what happened in the last second, as rates, and what an operator has to know. Made of two
-// readings of the counts, whatever the number of pages.
+// What the live stream sends: what happened in the last second, as rates, and what an operator has to know. Made of what
+// the nodes of the view read, whatever the number of pages.
 
-import {
-  type LiveCounts,
-  type LiveSecond,
-  type OutcomeCounts,
-  type RuleCounts,
-  sizeOf,
-  subtractOutcomes,
-} from "../../telemetry/live/live-counts.js";
+import type { LiveSecond, OutcomeCounts, RuleCounts } from "../../telemetry/live/live-counts.js";
+import type { NodeRefusal, NodeSecond, NodeStore } from "../../telemetry/live/node-second.js";
+import type { KeyHash } from "../../telemetry/log/key-hash.js";
 import { LATENCY_BUCKETS_S } from "../../telemetry/metrics/latency.js";
-import type { SampledDecision } from "../../telemetry/samples/sampled-decision.js";
-import type { TopReport } from "../../telemetry/top/top-report.js";
-
-/** Rules in one event; the totals are of all. */
-export const RULES_MAX = 50;
-/** Keys in one event. */
-export const KEYS_MAX = 12;
 
 /** Something that works only in part, in one sentence. */
 export interface LiveNotice {
@@ -24,6 +12,8 @@ export interface LiveNotice {
   readonly id: string;
   readonly isSevere: boolean;
   readonly text: string;
+  /** Where, if not on all nodes of the view: at most five names. */
+  readonly nodes: readonly string[] | null;
 }
 
 /** Percentiles of decision times, in milliseconds: upper bounds of the buckets that they are in. */
@@ -54,12 +44,38 @@ export interface LiveRefusal {
   readonly request: string;
 }
 
-/** The store, as a card shows it. */
-export interface LiveStore {
-  readonly kind: string;
-  readonly isFallback: boolean;
-  /** What rules do while the store can't be reached. */
-  readonly onFailure: string;
+/** The store, as a card shows it. Of nodes that differ, the names of all stores. */
+export type LiveStore = NodeStore;
+
+/** A node of the fleet, in the last second. */
+export interface LiveNode extends OutcomeCounts {
+  readonly name: string;
+  readonly kind: "control" | "follower";
+  /** Of its rules in force; null if it has not reported. */
+  readonly version: string | null;
+  /** How old its numbers are; null if it has not reported. */
+  readonly ageMs: number | null;
+  /** Whether it is connected but has not reported for long, or is gone: its requests are not in the totals. */
+  readonly isSilent: boolean;
+  readonly p99Ms: number | null;
+}
+
+/** Whose numbers these are. */
+export interface LiveFleet {
+  /** This node: `alone` is one without a control plane. */
+  readonly kind: "alone" | "control" | "follower";
+  /** Of this node; null without a control plane. */
+  readonly name: string | null;
+  /** On a follower: the control node, which has the numbers of the whole fleet. */
+  readonly follow: string | null;
+  /** The node that was picked; null: all of them. */
+  readonly picked: string | null;
+  /** Nodes that are known, this one included. */
+  readonly nodesInAll: number;
+  /** Of these have reported lately. */
+  readonly reporting: number;
+  /** At most {@link NODES_MAX}: this one, silent ones and the busiest; sorted by name. */
+  readonly nodes: readonly LiveNode[];
 }
 
 /** The event `tick`: the last second. */
@@ -70,7 +86,7 @@ export interface LiveTick extends OutcomeCounts {
   readonly version: string;
   /** Null if no decision was measured. */
   readonly latency: LiveLatency | null;
-  /** The busiest in this second first; at most {@link RULES_MAX}. */
+  /** The busiest in this second first; at most 50. */
   readonly rules: readonly RuleCounts[];
   /** How many rules are in force. */
   readonly rulesInForce: number;
@@ -79,35 +95,21 @@ export interface LiveTick extends OutcomeCounts {
   readonly refusals: readonly LiveRefusal[];
   readonly store: LiveStore;
   readonly notices: readonly LiveNotice[];
+  readonly fleet: LiveFleet;
 }
 
-/** The event `begin`: what came before. */
+/** The event `begin`: what came before. Sent again when other nodes have reported theirs. */
 export interface LiveBegin {
   /** The last minutes; seconds without decisions are left out. */
   readonly seconds: readonly LiveSecond[];
   readonly refusals: readonly LiveRefusal[];
 }
 
-/** What was counted in between, by rule, the busiest first. */
-export function toRuleTicks(now: LiveCounts, before: LiveCounts): RuleCounts[] {
-  const known = new Map(before.rules.map((each) => [each.rule, each]));
-  return now.rules
-    .map((each) => {
-      const last = known.get(each.rule);
-      return last === undefined ? each : { ...each, ...subtractOutcomes(each, last) };
-    })
-    .sort((a, b) => busynessOf(b) - busynessOf(a))
-    .slice(0, RULES_MAX);
-}
+/** Nodes in one event. */
+export const NODES_MAX = 50;
 
-/** Rules in shadow mode are ranked by what they would have refused, the only count that they have. */
-function busynessOf(rule: RuleCounts): number {
-  return sizeOf(rule) + rule.shadowBlocked;
-}
-
-/** The percentiles of what was measured in between; null if nothing was. */
-export function toLatency(now: readonly number[], before: readonly number[]): LiveLatency | null {
-  const counts = now.map((count, i) => Math.max(0, count - (before[i] ?? 0)));
+/** The percentiles of counts by bucket; null if there are none. */
+export function toLatency(counts: readonly number[]): LiveLatency | null {
   const inAll = counts.reduce((a, b) => a + b, 0);
   if (inAll === 0) return null;
   const msAt = (share: number) => {
@@ -121,19 +123,30 @@ export function toLatency(now: readonly number[], before: readonly number[]): Li
   return { p50Ms: msAt(0.5), p95Ms: msAt(0.95), p99Ms: msAt(0.99) };
 }
 
-/** The busiest keys, with their share of `decisions` in the seconds of the report. */
-export function toLiveKeys({ hottest, seconds }: TopReport, decisions: number): LiveKey[] {
-  return hottest.slice(0, KEYS_MAX).map(({ rule, key, perSecond }) => ({
+/** The busiest keys of a view, with their share of its decisions. @param toKey - Hashes keys, or leaves them. */
+export function toLiveKeys(
+  { hottest, decisionsPerSecond }: Pick<NodeSecond, "hottest" | "decisionsPerSecond">,
+  toKey: KeyHash,
+): LiveKey[] {
+  return hottest.map(({ rule, key, perSecond }) => ({
     rule,
-    key,
+    key: toKey(key),
     perSecond,
-    share: decisions === 0 ? 0 : Math.min(1, (perSecond * seconds) / decisions),
+    share: decisionsPerSecond === 0 ? 0 : Math.min(1, perSecond / decisionsPerSecond),
   }));
 }
 
-/** A refusal as a line. */
-export function toLiveRefusal(sample: SampledDecision): LiveRefusal {
-  const { atMs, rule, key, reason, retryAfterMs, limit, endpoint, facts } = sample;
-  const request = facts === null ? (endpoint ?? "") : `${facts.method} ${facts.path}`;
-  return { atMs, rule, key, reason: reason ?? "limit", retryAfterMs, limit, request };
+/** A refusal as a line. @param hashKey - Undefined for readers who may see keys. */
+export function toLiveRefusal(
+  { ageMs, request, endpoint, key, ...rest }: NodeRefusal,
+  readAtMs: number,
+  hashKey: KeyHash | undefined,
+): LiveRefusal {
+  const isShown = hashKey === undefined;
+  return {
+    ...rest,
+    atMs: readAtMs - ageMs,
+    key: key === null || isShown ? key : hashKey(key),
+    request: isShown ? (request ?? endpoint) : endpoint,
+  };
 }

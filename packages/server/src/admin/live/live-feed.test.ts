@@ -69,7 +69,13 @@ function setUp() {
   const feed = new LiveFeed({ core, control, every });
   const open = async ({ showsKeys = false, isAdmitted = (): boolean => true } = {}) => {
     const response = new FakeResponse();
-    await feed.add({ response: response as unknown as ServerResponse, showsKeys, isAdmitted });
+    const node = undefined;
+    await feed.add({
+      response: response as unknown as ServerResponse,
+      node,
+      showsKeys,
+      isAdmitted,
+    });
     passMillisecond();
     return response;
   };

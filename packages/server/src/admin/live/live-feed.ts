@@ -1,26 +1,13 @@
-// The live stream: one event a second for any number of open pages, made once. The timer runs only while a page is open.
-// Nothing waits for a page: one that does not read is dropped, and its browser connects again.
+// The live stream: one event a second for any number of open pages, made once for all that show the same. The timer
+// runs, and followers are asked, only while a page is open. Nothing waits for a page: one that does not read is dropped,
+// and its browser connects again.
 
 import type { ServerResponse } from "node:http";
-import { every, wallMs } from "../../base/clock.js";
-import type { Core } from "../../core/core.js";
-import {
-  type LiveCounts,
-  type LiveSecond,
-  sizeOf,
-  subtractOutcomes,
-} from "../../telemetry/live/live-counts.js";
-import { HISTORY_SECONDS_MAX } from "../../telemetry/live/second-history.js";
-import type { AdminControl } from "../service-control.js";
-import {
-  type LiveBegin,
-  type LiveTick,
-  toLatency,
-  toLiveKeys,
-  toLiveRefusal,
-  toRuleTicks,
-} from "./live-event.js";
-import { toNotices } from "./notices.js";
+import { every } from "../../base/clock.js";
+import { ServerError, show } from "../../base/errors.js";
+import { Fleet } from "./fleet.js";
+import { LiveViews, type View } from "./live-view.js";
+import { NodeReader, type NodeSources } from "./node-reader.js";
 
 /** Between two events. */
 const TICK_MS = 1_000;
@@ -28,23 +15,16 @@ const TICK_MS = 1_000;
 const PAGES_MAX = 256;
 /** Bytes that a page may leave unread: some seconds. */
 const UNREAD_BYTES_MAX = 65_536;
-/** Refusals in one event, and in the first one. */
-const REFUSALS_MAX = 10;
-const FIRST_REFUSALS = 20;
 
 /** An open page. */
-export interface LivePage {
+export interface LivePage extends View {
   readonly response: ServerResponse;
-  /** Whether it is sent keys in clear. */
-  readonly showsKeys: boolean;
   /** Whether its caller still may see it: the session has not ended, the token was not revoked. */
   isAdmitted(): boolean;
 }
 
 /** What the feed is made with. */
-export interface LiveFeedOptions {
-  readonly core: Core;
-  readonly control: AdminControl;
+export interface LiveFeedOptions extends NodeSources {
   /** Default: the system's. */
   readonly every?: (everyMs: number, task: () => void) => () => void;
 }
@@ -52,22 +32,38 @@ export interface LiveFeedOptions {
 /** Sends pages what happens. */
 export class LiveFeed {
   readonly #options: LiveFeedOptions;
-  readonly #pages = new Set<LivePage>();
+  readonly #reader: NodeReader;
+  readonly #fleet: Fleet;
+  readonly #views: LiveViews;
+  /** Each with the nodes that had not reported their last minutes when it was sent the beginning. */
+  readonly #pages = new Map<LivePage, { pastMissing: number }>();
+  /** The first reading, with which all others are compared. */
+  #starting: Promise<void> | undefined;
   #stop: (() => void) | undefined;
-  #before: { readonly counts: LiveCounts; readonly atMs: number } | undefined;
-  #seconds: LiveSecond[] = [];
   #isBusy = false;
   #isClosed = false;
-  /** Events that were made since the start: one for each second and way to show keys. */
+  /** Events that were made since the start: one for each second and view. */
   made = 0;
 
   constructor(options: LiveFeedOptions) {
+    const { core, control } = options;
     this.#options = options;
+    this.#reader = new NodeReader(options);
+    this.#fleet = new Fleet(control.feed);
+    const hashKey = (key: string) => core.telemetry.samples.hashKey(key);
+    this.#views = new LiveViews({ control, reader: this.#reader, fleet: this.#fleet, hashKey });
   }
 
   /** Pages that are open. */
   get count(): number {
     return this.#pages.size;
+  }
+
+  /** @throws ServerError `SLUICE_NOT_FOUND` if no node of this name is known here. */
+  mustKnow(node: string): void {
+    if (this.#views.has(node)) return;
+    const how = "GET /v1/nodes lists the nodes, and without ?node= the stream is of all of them";
+    throw new ServerError("SLUICE_NOT_FOUND", `no node ${show(node)} is connected here; ${how}`);
   }
 
   /** Sends a page what came before, and what comes from now on, until it closes or is no longer admitted. */
@@ -76,13 +72,19 @@ export class LiveFeed {
     response.on("close", () => this.#remove(page));
     // A page that can't be sent to is closed, which is all there is to know.
     response.on("error", () => {});
-    const begin = await this.#toBegin(page.showsKeys);
+    this.#starting ??= this.#start(page);
+    await this.#starting;
+    const state = { pastMissing: this.#views.pastMissing(page) };
+    const begin = await this.#views.toBegin(page);
     if (this.#isClosed) response.end();
-    if (this.#isClosed || response.destroyed) return;
-    const [oldest] = this.#pages;
+    if (this.#isClosed || response.destroyed) {
+      this.#remove(page);
+      return;
+    }
+    const [oldest] = this.#pages.keys();
     if (this.#pages.size >= PAGES_MAX && oldest !== undefined) oldest.response.destroy();
     write(page, toEvent("begin", begin));
-    this.#pages.add(page);
+    this.#pages.set(page, state);
     this.#stop ??= (this.#options.every ?? every)(TICK_MS, () => void this.tick());
   }
 
@@ -102,105 +104,65 @@ export class LiveFeed {
   /** Ends all pages, and those that come later. */
   close(): void {
     this.#isClosed = true;
-    for (const { response } of this.#pages) response.end();
-    for (const page of [...this.#pages]) this.#remove(page);
+    for (const { response } of this.#pages.keys()) response.end();
+    for (const page of [...this.#pages.keys()]) this.#remove(page);
+  }
+
+  async #start(page: View): Promise<void> {
+    const picked = new Set(page.node === undefined ? [] : [page.node]);
+    await Promise.all([this.#reader.read(), this.#fleet.ask(picked)]);
   }
 
   async #send(): Promise<void> {
-    for (const page of [...this.#pages]) {
+    this.#drop();
+    if (this.#pages.size === 0) return;
+    const picked = new Set([...this.#pages.keys()].flatMap(({ node }) => node ?? []));
+    const [own] = await Promise.all([this.#reader.read(), this.#fleet.ask(picked)]);
+    // All pages were closed meanwhile, and one was opened.
+    if (own.second.spanMs === 0) return;
+    for (const pages of this.#pagesByView()) {
+      await this.#beginAgain(pages);
+      const event = toEvent("tick", this.#views.toTick(pages[0], own));
+      this.made++;
+      for (const page of pages) write(page, event);
+    }
+    this.#fleet.shown();
+  }
+
+  /** Ends pages that are no longer admitted, and drops those that don't read. */
+  #drop(): void {
+    for (const page of [...this.#pages.keys()]) {
       // The page reads that the stream has ended, and asks for a login.
       if (!page.isAdmitted()) page.response.end();
       else if (page.response.writableLength > UNREAD_BYTES_MAX) page.response.destroy();
       else continue;
       this.#remove(page);
     }
-    if (this.#pages.size === 0) return;
-    const before = this.#before;
-    const now = { counts: await this.#readCounts(), atMs: wallMs() };
-    this.#before = now;
-    if (before === undefined) return;
-    for (const showsKeys of [false, true]) {
-      const pages = [...this.#pages].filter((page) => page.showsKeys === showsKeys);
-      if (pages.length === 0) continue;
-      const event = toEvent("tick", await this.#toTick(before, now, showsKeys));
-      for (const page of pages) write(page, event);
+  }
+
+  #pagesByView(): LivePage[][] {
+    const byView = new Map<string, LivePage[]>();
+    for (const page of this.#pages.keys()) {
+      const view = JSON.stringify([page.node, page.showsKeys]);
+      const pages = byView.get(view);
+      if (pages === undefined) byView.set(view, [page]);
+      else pages.push(page);
     }
+    return [...byView.values()];
   }
 
-  async #toBegin(showsKeys: boolean): Promise<LiveBegin> {
-    const { control, core } = this.#options;
-    const isFirst = this.#pages.size === 0;
-    const seconds = await (control.liveSeconds?.() ?? core.telemetry.liveSeconds());
-    if (isFirst) {
-      this.#seconds = [...seconds];
-      this.#before = { counts: await this.#readCounts(), atMs: wallMs() };
+  /** Sends pages of one view the beginning again, if nodes have reported their last minutes since. */
+  async #beginAgain(pages: readonly LivePage[]): Promise<void> {
+    const [view] = pages;
+    const pastMissing = this.#views.pastMissing(view);
+    let event: string | undefined;
+    for (const page of pages) {
+      const state = this.#pages.get(page);
+      if (state === undefined || state.pastMissing <= pastMissing) continue;
+      state.pastMissing = pastMissing;
+      event ??= toEvent("begin", await this.#views.toBegin(view));
+      write(page, event);
     }
-    const refusals = await this.#refusalsSince(0, showsKeys, FIRST_REFUSALS);
-    return { seconds, refusals };
-  }
-
-  async #toTick(
-    before: { readonly counts: LiveCounts; readonly atMs: number },
-    { counts }: { readonly counts: LiveCounts },
-    showsKeys: boolean,
-  ): Promise<LiveTick> {
-    this.made++;
-    const { control, core } = this.#options;
-    const { policy, telemetry, config } = core;
-    const outcomes = subtractOutcomes(counts.totals, before.counts.totals);
-    const { atMs } = before;
-    this.#remember({ atMs, ...outcomes });
-    const onFailure = config.store?.onStoreFailure ?? "local";
-    const top = await (control.top?.({ showsKeys }) ?? telemetry.top({ showsKeys }));
-    return {
-      atMs,
-      version: policy.version,
-      ...outcomes,
-      latency: toLatency(counts.latency, before.counts.latency),
-      rules: toRuleTicks(counts, before.counts),
-      rulesInForce: policy.rules.rules.length,
-      hottest: toLiveKeys(top, this.#decisionsIn(top.seconds)),
-      refusals: await this.#refusalsSince(atMs, showsKeys, REFUSALS_MAX),
-      store: {
-        kind: config.store?.kind ?? "memory",
-        isFallback: counts.degraded.store,
-        onFailure,
-      },
-      notices: toNotices({
-        degraded: counts.degraded,
-        reasons: control.isReady().reasons,
-        policy,
-        onFailure,
-      }),
-    };
-  }
-
-  async #refusalsSince(sinceMs: number, showsKeys: boolean, limit: number) {
-    const { control, core } = this.#options;
-    const query = { outcome: "blocked", limit, showsKeys } as const;
-    const found = await (control.latestSamples?.(query) ?? core.telemetry.samples.latest(query));
-    // One of the very millisecond in which the last event was made may be left out; none is sent twice.
-    return found.filter(({ atMs }) => atMs > sinceMs).map(toLiveRefusal);
-  }
-
-  /** Decisions in the last seconds. */
-  #decisionsIn(seconds: number): number {
-    const fromMs = wallMs() - seconds * TICK_MS - TICK_MS / 2;
-    return this.#seconds.reduce(
-      (sum, second) => (second.atMs >= fromMs ? sum + sizeOf(second) : sum),
-      0,
-    );
-  }
-
-  #remember(second: LiveSecond): void {
-    if (this.#seconds.at(-1)?.atMs === second.atMs) return;
-    this.#seconds.push(second);
-    if (this.#seconds.length > HISTORY_SECONDS_MAX) this.#seconds.shift();
-  }
-
-  async #readCounts(): Promise<LiveCounts> {
-    const { control, core } = this.#options;
-    return control.liveCounts?.() ?? core.telemetry.liveCounts();
   }
 
   #remove(page: LivePage): void {
@@ -208,7 +170,9 @@ export class LiveFeed {
     if (this.#pages.size > 0) return;
     this.#stop?.();
     this.#stop = undefined;
-    this.#before = undefined;
+    this.#starting = undefined;
+    this.#reader.forget();
+    this.#fleet.forget();
   }
 }
 

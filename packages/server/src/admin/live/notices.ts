@@ -2,7 +2,7 @@
 
 import type { Policy } from "sluice/rules";
 import type { Degraded } from "../../telemetry/live/live-counts.js";
-import type { LiveNotice } from "./live-event.js";
+import type { NodeNotice } from "../../telemetry/live/node-second.js";
 
 /** So old the state of the control plane may be before it is worth a line. */
 const CONTROL_AGE_MS_MAX = 15_000;
@@ -20,7 +20,7 @@ export interface NoticeSources {
 }
 
 /** What an operator has to know now; empty if all is well. */
-export function toNotices({ degraded, reasons, policy, onFailure }: NoticeSources): LiveNotice[] {
+export function toNotices({ degraded, reasons, policy, onFailure }: NoticeSources): NodeNotice[] {
   return [
     ...reasons.map((reason) => severe(`reason:${reason}`, `${capitalised(reason)}.`)),
     ...(degraded.store ? [severe("store", toStoreText(onFailure))] : []),
@@ -52,8 +52,8 @@ const ON_FAILURE: Readonly<Record<string, string>> = {
   throw: "requests fail",
 };
 
-function toSwitchNotices({ rules, switches }: NoticeSources["policy"]): LiveNotice[] {
-  const notices: LiveNotice[] = [];
+function toSwitchNotices({ rules, switches }: NoticeSources["policy"]): NodeNotice[] {
+  const notices: NodeNotice[] = [];
   if (!rules.isEnabled)
     notices.push(
       severe("disabled", "The rules in force have enabled: false: every request passes uncounted."),
@@ -77,7 +77,7 @@ function toSwitchNotices({ rules, switches }: NoticeSources["policy"]): LiveNoti
   return notices;
 }
 
-function toControlNotices(ageMs: number | null): LiveNotice[] {
+function toControlNotices(ageMs: number | null): NodeNotice[] {
   if (ageMs === null || ageMs < CONTROL_AGE_MS_MAX) return [];
   const seconds = Math.floor(ageMs / 1_000);
   const text = Number.isFinite(ageMs)
@@ -86,7 +86,7 @@ function toControlNotices(ageMs: number | null): LiveNotice[] {
   return [{ id: "control", isSevere: true, text }];
 }
 
-function severe(id: string, text: string): LiveNotice {
+function severe(id: string, text: string): NodeNotice {
   return { id, isSevere: true, text };
 }
 

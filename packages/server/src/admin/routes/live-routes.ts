@@ -1,7 +1,8 @@
 // The route of the live stream.
 
-import { choice, object, withDefault } from "sluice/shapes";
+import { choice, object, optional, withDefault } from "sluice/shapes";
 import type { StreamedReply } from "../admin-reply.js";
+import { nodeName } from "../node-live-shape.js";
 import { type AdminContext, type AdminRequest, type Route, route } from "../route.js";
 
 /** The routes of live views. */
@@ -11,8 +12,12 @@ export const liveRoutes: readonly Route[] = [
     path: "/v1/live",
     role: "viewer",
     summary:
-      "What happens, as server-sent events: `begin` with the last minutes, then a `tick` each second. The response does not end.",
+      "What happens on all nodes or one, as server-sent events: `begin` with the last minutes, then a `tick` each second. The response does not end.",
     query: object({
+      node: optional(
+        nodeName,
+        "Only of this node: this one, or a follower of it. Default: of the whole fleet together.",
+      ),
       keys: withDefault(
         choice(["hashed", "clear"]),
         "hashed",
@@ -24,10 +29,17 @@ export const liveRoutes: readonly Route[] = [
   }),
 ];
 
+interface LiveQuery {
+  readonly node: string | undefined;
+  readonly keys: "hashed" | "clear";
+}
+
 function answerLive(
   { live, clearKeys, isAdmitted }: AdminContext,
-  { query, message, caller }: AdminRequest<{ keys: "hashed" | "clear" }>,
+  { query, message, caller }: AdminRequest<LiveQuery>,
 ): StreamedReply {
+  const { node } = query;
+  if (node !== undefined) live.mustKnow(node);
   const showsKeys = clearKeys.shows(query.keys, message.headers, caller);
   return {
     async stream(response) {
@@ -41,7 +53,7 @@ function answerLive(
         return;
       }
       response.flushHeaders();
-      await live.add({ response, showsKeys, isAdmitted: () => isAdmitted(message, caller) });
+      await live.add({ response, node, showsKeys, isAdmitted: () => isAdmitted(message, caller) });
     },
   };
 }

@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { after, type CancelTimer, readMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { NodeChange, Position } from "../state/state.js";
-import { LineSplitter, readStreamLine } from "./feed-lines.js";
+import { type Heartbeat, LineSplitter, type LiveAsk, readStreamLine } from "./feed-lines.js";
 
 /** Without a byte for so long, a stream is closed: heartbeats come every second. */
 const SILENCE_MS_MAX = 5_000;
@@ -19,6 +19,8 @@ const WAITING_LENGTH_MAX = 32 << 20;
 /** What a stream reports. */
 export interface StreamEvents {
   readonly onChange: () => void;
+  /** The control node asks for what this node does. */
+  readonly onLiveAsked: (ask: LiveAsk) => void;
   /** Called once, unless it is closed. */
   readonly onEnd: (error: unknown) => void;
 }
@@ -94,11 +96,16 @@ export class ChangeStream {
 
   #read(text: string): void {
     const line = readStreamLine(text);
-    if ("heartbeat" in line) this.#head = line.heartbeat.sequence;
+    if ("heartbeat" in line) this.#beat(line);
     else if ("gap" in line) this.#gap = line.gap;
     else this.#wait(line, text.length);
     if ("sequence" in line) this.#head = Math.max(this.#head ?? 0, line.sequence);
     this.#begin();
+  }
+
+  #beat({ heartbeat: { sequence, live } }: Heartbeat): void {
+    this.#head = sequence;
+    if (live !== undefined) this.#events.onLiveAsked(live);
   }
 
   #wait(change: NodeChange, length: number): void {

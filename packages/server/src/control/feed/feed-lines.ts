@@ -19,6 +19,12 @@ export interface SnapshotEnd {
   readonly end: number;
 }
 
+/** What a control node asks a follower for. */
+export interface LiveAsk {
+  /** Whether it wants the last minutes first. */
+  readonly hasPast: boolean;
+}
+
 /** A line of the stream that is not a change. */
 export interface Heartbeat {
   readonly heartbeat: {
@@ -26,6 +32,8 @@ export interface Heartbeat {
     readonly sequence: number;
     /** Its wall clock. */
     readonly atMs: number;
+    /** Asks for what the follower did since it was last asked: a page is open. Older followers don't answer. */
+    readonly live?: LiveAsk;
   };
 }
 

@@ -4,6 +4,7 @@
 import type { ServerResponse } from "node:http";
 import { after } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
+import type { NodeLive } from "../../telemetry/live/node-second.js";
 import type { StoreUses } from "../keys/key-uses.js";
 import type { ChangeHub } from "./change-hub.js";
 import { endOfPiece, type FollowerReport } from "./follower-stream.js";
@@ -29,11 +30,15 @@ export interface StreamQuery {
 /** What a follower reports: what it has applied, and the hours in which keys were used there, by their ids. */
 export interface NodeReport extends FollowerReport {
   readonly uses?: Readonly<Record<string, number>> | undefined;
+  /** What it does, if it was asked. */
+  readonly live?: NodeLive | undefined;
 }
 
 /** Serves followers. */
 export class FeedServer {
   readonly streams: FollowerStreams;
+  /** Called with what followers report that they do. */
+  onLive: (node: string, live: NodeLive) => void = () => {};
   readonly #hub: ChangeHub;
   readonly #storeUses: StoreUses;
   /** The tokens of those that are sent a snapshot. */
@@ -84,8 +89,9 @@ export class FeedServer {
   }
 
   /** Takes what a follower reports. @throws ServerError of the database, which then has none of the uses. */
-  async report({ uses, ...applied }: NodeReport): Promise<void> {
+  async report({ uses, live, ...applied }: NodeReport): Promise<void> {
     this.streams.report(applied);
+    if (live !== undefined) this.onLive(applied.node, live);
     if (uses !== undefined) await this.#storeUses(new Map(Object.entries(uses)));
   }
 

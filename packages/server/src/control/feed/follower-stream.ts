@@ -4,7 +4,7 @@
 import { readMs, wallMs } from "../../base/clock.js";
 import type { Position } from "../state/state.js";
 import type { ChangeHub } from "./change-hub.js";
-import { toLine } from "./feed-lines.js";
+import { type LiveAsk, toLine } from "./feed-lines.js";
 
 /** Where the lines of one follower go: a response. */
 export interface FollowerSink {
@@ -115,6 +115,15 @@ export class FollowerStream {
     if (this.#isOpen && !isBusy) this.#write(this.#toHeartbeat());
   }
 
+  /** Asks the follower what it does. False if it can't be asked now: it has still to read. */
+  ask(live: LiveAsk): boolean {
+    this.#look();
+    this.advance();
+    if (!this.#isOpen || this.#isFull || this.#text !== "") return false;
+    this.#write(this.#toHeartbeat(live));
+    return true;
+  }
+
   /** Ends it now: the follower comes back and goes on where it was. */
   close(): void {
     this.forget();
@@ -178,10 +187,10 @@ export class FollowerStream {
     if (byBytes !== 0) this.#owner.waitingChanged(byBytes);
   }
 
-  #toHeartbeat(): string {
+  #toHeartbeat(live?: LiveAsk): string {
     this.#hasBeaten = true;
     const { sequence } = this.#owner.hub.position;
-    return toLine({ heartbeat: { sequence, atMs: wallMs() } });
+    return toLine({ heartbeat: { sequence, atMs: wallMs(), live } });
   }
 }
 

@@ -7,6 +7,7 @@ import { atEndOfTurn, every, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { Unsubscribe } from "../../database/database.js";
 import type { ChangeHub } from "./change-hub.js";
+import type { LiveAsk } from "./feed-lines.js";
 import {
   type FollowerReport,
   type FollowerStatus,
@@ -89,6 +90,25 @@ export class FollowerStreams implements StreamOwner {
   list(): FollowerStatus[] {
     const all = [...this.#streams].map(({ status }) => status);
     return all.sort((a, b) => (a.node < b.node ? -1 : 1));
+  }
+
+  /** The names of those that follow. */
+  names(): ReadonlySet<string> {
+    return new Set([...this.#streams].map(({ status }) => status.node));
+  }
+
+  /** Whether a node of this name follows. */
+  has(node: string): boolean {
+    for (const { status } of this.#streams) if (status.node === node) return true;
+    return false;
+  }
+
+  /** Asks followers what they do. @param askOf - By the name of a node; undefined asks it nothing. */
+  askLive(askOf: (node: string) => LiveAsk | undefined): void {
+    for (const stream of this.#streams) {
+      const ask = askOf(stream.status.node);
+      if (ask !== undefined) stream.ask(ask);
+    }
   }
 
   /**

@@ -7,12 +7,14 @@ import { after, type CancelTimer, readMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { FollowControlConfig } from "../../config/config.js";
 import type { Unsubscribe } from "../../database/database.js";
+import type { NodeLive } from "../../telemetry/live/node-second.js";
 import { createRandom } from "../../telemetry/random.js";
 import type { LastUses } from "../keys/key-uses.js";
 import type { NodeChange, Position, Snapshot } from "../state/state.js";
 import { ChangeStream, unavailable } from "./change-stream.js";
 import type { ResolvingFeed } from "./feed.js";
-import { FEED_TYPE, LineSplitter, SnapshotReader } from "./feed-lines.js";
+import { FEED_TYPE, LineSplitter, type LiveAsk, SnapshotReader } from "./feed-lines.js";
+import type { NodeReport } from "./feed-server.js";
 import { ControlNodeClient, type NodeRequest } from "./http-requests.js";
 
 const RETRY_MS_MIN = 200;
@@ -28,6 +30,8 @@ export interface HttpFeedOptions
   readonly version: string;
   /** Characters of a snapshot; a longer one is not read to its end, and the follower keeps what it has. Default 512 Mi. */
   readonly snapshotLengthMax?: number;
+  /** Reads what this node does, when the control node asks; with its last minutes. Default: it does not answer. */
+  readonly readLive?: ((hasPast: boolean) => Promise<NodeLive>) | undefined;
   /** Numbers from 0 to below 1, by which pauses differ. Default: random ones. */
   readonly random?: () => number;
 }
@@ -47,6 +51,7 @@ export class HttpFeed implements ResolvingFeed {
   #position: Position = { sequence: 0, hash: "" };
   #reported = -1;
   #reportedAtMs = 0;
+  #isReading = false;
 
   constructor(options: HttpFeedOptions) {
     this.#options = options;
@@ -78,7 +83,7 @@ export class HttpFeed implements ResolvingFeed {
 
   /** Sends them with a report. Rejects if the control node did not store them. */
   async storeUses(uses: LastUses): Promise<void> {
-    const response = await this.#sendReport(uses);
+    const response = await this.#sendReport({ uses: Object.fromEntries(uses) });
     const { statusCode = 0 } = response;
     if (statusCode !== 200) throw unavailable(describe(statusCode, ""));
   }
@@ -115,6 +120,7 @@ export class HttpFeed implements ResolvingFeed {
       const body = await this.#get({ path, isStream: true });
       const stream = new ChangeStream(body, {
         onChange: () => this.#onChange(),
+        onLiveAsked: (ask) => void this.#reportLive(ask),
         onEnd: (error) => this.#ended(stream, error),
       });
       this.#stream = stream;
@@ -177,10 +183,24 @@ export class HttpFeed implements ResolvingFeed {
     this.#sendReport().catch(() => {});
   }
 
-  async #sendReport(uses?: LastUses): Promise<IncomingMessage> {
+  /** What the control node does not get now, it gets with the next answer. */
+  async #reportLive({ hasPast }: LiveAsk): Promise<void> {
+    const { readLive } = this.#options;
+    if (readLive === undefined || this.#isReading) return;
+    this.#isReading = true;
+    try {
+      await this.#sendReport({ live: await readLive(hasPast) });
+    } catch {
+      // The control node says that this node is silent, and asks again.
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  async #sendReport(parts: Partial<NodeReport> = {}): Promise<IncomingMessage> {
     const { node, version } = this.#options;
     const { sequence } = this.#position;
-    const report = { node, version, sequence, ...(uses && { uses: Object.fromEntries(uses) }) };
+    const report: NodeReport = { node, version, sequence, ...parts };
     const response = await this.#client.send({
       path: "/v1/control/report",
       headers: { "content-type": "application/json" },

@@ -8,7 +8,6 @@ import {
   optional,
   recordOf,
   required,
-  stringFor,
   wholeNumber,
   withDefault,
 } from "sluice/shapes";
@@ -18,30 +17,23 @@ import type { FeedServer } from "../../../control/feed/feed-server.js";
 import { json, type StreamedReply } from "../../admin-reply.js";
 import type { Caller } from "../../auth/caller.js";
 import { controlAnswers } from "../../control-replies.js";
+import { nodeLive, nodeName } from "../../node-live-shape.js";
 import { queryNumber } from "../../paging.js";
 import { type AdminContext, controlRoute, type Route, route } from "../../route.js";
 
-const NAME = /^[\w.:-]+$/;
-const NAME_LENGTH_MAX = 100;
 const HASH_LENGTH_MAX = 64;
 const HOUR_MAX = 1e9;
 const USES_MAX = 1_000;
+const REPORT_BYTES_MAX = 262_144;
 const change = { min: 0, max: Number.MAX_SAFE_INTEGER };
 
-/** Names are shown to operators. */
-const name = stringFor<string>({
-  what: "1 to 100 letters, digits or _ - . :",
-  pattern: NAME.source,
-  lengthMax: NAME_LENGTH_MAX,
-  toValue: (value) => (NAME.test(value) ? value : undefined),
-});
-const uses = recordOf(name, wholeNumber({ min: 0, max: HOUR_MAX }), {
+const uses = recordOf(nodeName, wholeNumber({ min: 0, max: HOUR_MAX }), {
   countMin: 0,
   countMax: USES_MAX,
 });
 const who = {
-  node: required(name, "The name of the node."),
-  version: required(name, "Its version of Sluice."),
+  node: required(nodeName, "The name of the node."),
+  version: required(nodeName, "Its version of Sluice."),
 };
 
 /** The routes of nodes. */
@@ -76,13 +68,19 @@ export const feedRoutes: readonly Route[] = [
     method: "POST",
     path: "/v1/control/report",
     role: "node",
-    summary: "What a node has applied, and when API keys were used there.",
+    summary:
+      "What a node has applied, when API keys were used there, and what it does if it was asked.",
+    bodyBytesMax: REPORT_BYTES_MAX,
     input: object({
       ...who,
       sequence: required(wholeNumber(change), "The last change that it has applied."),
       uses: optional(
         uses,
         "The hours in which API keys were used there, by their ids: hours since 1970.",
+      ),
+      live: optional(
+        nodeLive,
+        "What it did since it was last asked, by a heartbeat with `live` while a page is open.",
       ),
     }),
     reply: controlAnswers.reported,

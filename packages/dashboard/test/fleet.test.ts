@@ -1,0 +1,66 @@
+import { join } from "node:path";
+import { makeFolder, onStop, stopAll } from "sluice-test-servers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findingsEverywhere } from "./axe.js";
+import { openPage, startDashboard, type TestDashboard } from "./dashboard-fixture.js";
+
+afterAll(stopAll);
+
+let control: TestDashboard;
+let edge: TestDashboard;
+beforeAll(async () => {
+  const folder = makeFolder("fleet");
+  const snapshot = (node: string) => join(folder, `${node}.snapshot`);
+  const database = `file:${join(folder, "sluice.db")}`;
+  control = await startDashboard({
+    config: { control: { database, node: "control-1", snapshot: snapshot("control-1") } },
+  });
+  const follow = new URL(control.url).origin;
+  const token = "no-token-is-needed-here";
+  edge = await startDashboard({
+    config: { control: { follow, token, node: "edge-1", snapshot: snapshot("edge-1") } },
+  });
+  const timer = setInterval(() => {
+    for (let i = 0; i < 3; i++) fetch(`${edge.gateway}/page`).catch(() => {});
+    fetch(`${control.gateway}/page`).catch(() => {});
+  }, 100);
+  onStop(() => clearInterval(timer));
+});
+
+describe("the page Live of a control node with followers", () => {
+  it("shows all nodes together, lets you pick one, and keeps the choice in the URL", async () => {
+    const { page, faults } = await openPage(control.url);
+    await page.getByText("on all 2 nodes together").waitFor();
+    const nodes = page.getByRole("region", { name: "Nodes in the last second" });
+    await expect
+      .poll(() => nodes.getByRole("row", { name: /edge-1/ }).textContent())
+      .toMatch(/[1-9].*reports/);
+    expect(await findingsEverywhere(page)).toEqual([]);
+    await page.getByRole("combobox").selectOption("edge-1");
+    await page.getByText("on the node edge-1").waitFor();
+    expect(page.url()).toMatch(/\/dashboard\/\?node=edge-1$/);
+    await page.getByText("Live", { exact: true }).nth(1).waitFor();
+    await page.reload();
+    await page.getByText("on the node edge-1").waitFor();
+    await expect.poll(() => page.getByRole("combobox").inputValue()).toBe("edge-1");
+    await page.goBack();
+    await page.getByText("on all 2 nodes together").waitFor();
+    await nodes.getByRole("link", { name: "control-1" }).click();
+    await page.getByText("on the node control-1").waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  it("says plainly that a node is not known, and leads back", async () => {
+    const { page } = await openPage(`${control.url}?node=edge-9`);
+    await page.getByText('No node "edge-9" is connected here').waitFor();
+    await page.getByRole("link", { name: "Show all nodes" }).click();
+    await page.getByText("on all 2 nodes together").waitFor();
+  });
+
+  it("shows the node alone on the dashboard of a follower, and says where the others are", async () => {
+    const { page, faults } = await openPage(edge.url);
+    await page.getByText("These are the numbers of the node edge-1 alone.").waitFor();
+    expect(await page.getByRole("combobox").count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+});

@@ -1,0 +1,126 @@
+// The followers of this control node. They report nothing by themselves: while a page is open they are asked once a
+// second, with a heartbeat of the stream that they read anyway, and answer with a report. So all of them count the same
+// second, whatever their clocks say, and without a page there is nothing to do.
+
+import { after, readMs } from "../../base/clock.js";
+import type { FeedServer } from "../../control/feed/feed-server.js";
+import type { NodeLive } from "../../telemetry/live/node-second.js";
+import { FleetNode } from "./fleet-node.js";
+
+/** Followers that are asked in one second. Of more, each is asked in turn, every few seconds. */
+const ASKED_MAX = 100;
+/** How long a tick waits for what followers answer; what comes later is in the next one. */
+const ANSWER_MS_MAX = 250;
+/** After so long without a report, or so many turns, a node is silent. */
+const SILENT_MS = 5_000;
+const SILENT_TURNS = 3;
+/** A node that is no longer connected is forgotten after so long. */
+const FORGET_MS = 60_000;
+const SECOND_MS = 1_000;
+
+/** Asks followers, and keeps what they report, for as long as pages are open. */
+export class Fleet {
+  readonly #feed: FeedServer | undefined;
+  readonly #nodes = new Map<string, FleetNode>();
+  readonly #awaited = new Set<string>();
+  #onAnswered: () => void = () => {};
+
+  /** @param feed - Undefined on nodes that have no followers. */
+  constructor(feed: FeedServer | undefined) {
+    this.#feed = feed;
+  }
+
+  /** All followers that are connected, or were until a moment ago. */
+  get nodes(): readonly FleetNode[] {
+    return [...this.#nodes.values()];
+  }
+
+  /** A follower by its name. */
+  find(name: string): FleetNode | undefined {
+    return this.#nodes.get(name);
+  }
+
+  /** Whether a follower of this name is connected, or was until a moment ago. */
+  has(name: string): boolean {
+    return this.#nodes.has(name) || (this.#feed?.streams.has(name) ?? false);
+  }
+
+  /** Whether a follower has not reported for so long that its last numbers say nothing about now. */
+  isSilent(node: FleetNode): boolean {
+    const turnMs = Math.ceil(this.#nodes.size / ASKED_MAX) * SECOND_MS;
+    return node.silentMs >= Math.max(SILENT_MS, SILENT_TURNS * turnMs);
+  }
+
+  /**
+   * Asks followers for what they did since they were last asked, and resolves when they have answered or a quarter of a
+   * second has passed.
+   *
+   * @param picked - Names of those that are asked in any case.
+   */
+  async ask(picked: ReadonlySet<string>): Promise<void> {
+    if (this.#feed === undefined) return;
+    this.#feed.onLive = (name, live) => this.#take(name, live);
+    this.#follow(this.#feed.streams.names());
+    const asked = this.#inTurn(picked);
+    this.#awaited.clear();
+    this.#feed.streams.askLive((name) => {
+      if (!asked.has(name)) return undefined;
+      this.#awaited.add(name);
+      return { hasPast: this.#nodes.get(name)?.past === undefined };
+    });
+    if (this.#awaited.size > 0) await this.#answers();
+  }
+
+  /** A tick has shown what was reported. */
+  shown(): void {
+    for (const node of this.#nodes.values()) node.shown();
+  }
+
+  /** Asks no more, and forgets everything. */
+  forget(): void {
+    if (this.#feed !== undefined) this.#feed.onLive = () => {};
+    this.#nodes.clear();
+    this.#awaited.clear();
+    this.#onAnswered();
+  }
+
+  #follow(connected: ReadonlySet<string>): void {
+    for (const name of connected)
+      if (!this.#nodes.has(name)) this.#nodes.set(name, new FleetNode(name, readMs()));
+    for (const [name, node] of this.#nodes) {
+      node.isConnected = connected.has(name);
+      if (!node.isConnected && node.silentMs >= FORGET_MS) this.#nodes.delete(name);
+    }
+  }
+
+  /** Those that were asked longest ago. */
+  #inTurn(picked: ReadonlySet<string>): ReadonlySet<string> {
+    const rank = ({ name, askedMs }: FleetNode) => (picked.has(name) ? 0 : askedMs);
+    const asked = [...this.#nodes.values()]
+      .filter(({ isConnected }) => isConnected)
+      .sort((a, b) => rank(a) - rank(b))
+      .slice(0, ASKED_MAX);
+    for (const node of asked) node.askedMs = readMs();
+    return new Set(asked.map(({ name }) => name));
+  }
+
+  #take(name: string, live: NodeLive): void {
+    const node = this.#nodes.get(name);
+    // Without its past, it answers to what another process of this name was asked.
+    if (node === undefined || (node.past === undefined && live.past === undefined)) return;
+    node.take(live);
+    this.#awaited.delete(name);
+    if (this.#awaited.size === 0) this.#onAnswered();
+  }
+
+  #answers(): Promise<void> {
+    return new Promise((resolve) => {
+      const cancel = after(ANSWER_MS_MAX, () => this.#onAnswered());
+      this.#onAnswered = () => {
+        cancel();
+        resolve();
+        this.#onAnswered = () => {};
+      };
+    });
+  }
+}

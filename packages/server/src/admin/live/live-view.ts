@@ -1,0 +1,136 @@
+// What one kind of page is sent: the whole fleet or one node, with keys in clear or hashed. Made once for all pages that
+// show the same.
+
+import { wallMs } from "../../base/clock.js";
+import type { KeyHash } from "../../telemetry/log/key-hash.js";
+import { mergeSeconds } from "../../telemetry/merge.js";
+import type { AdminControl } from "../service-control.js";
+import type { Fleet } from "./fleet.js";
+import type { FleetNode, ReceivedRefusal } from "./fleet-node.js";
+import {
+  type LiveBegin,
+  type LiveTick,
+  toLatency,
+  toLiveKeys,
+  toLiveRefusal,
+} from "./live-event.js";
+import { toLiveFleet, toSilence } from "./live-fleet.js";
+import { mergeNodes, type NamedSecond, toIdle } from "./merge-nodes.js";
+import type { NodeReader, NodeReading } from "./node-reader.js";
+
+/** Refusals in one event, and in the first one. */
+const REFUSALS_MAX = 10;
+const FIRST_REFUSALS_MAX = 20;
+
+/** What a page shows. */
+export interface View {
+  /** The name of a node; undefined: the whole fleet. */
+  readonly node: string | undefined;
+  /** Whether keys are in clear. */
+  readonly showsKeys: boolean;
+}
+
+/** What views are made of. */
+export interface ViewSources {
+  readonly control: AdminControl;
+  readonly reader: NodeReader;
+  readonly fleet: Fleet;
+  readonly hashKey: KeyHash;
+}
+
+/** Makes what views are sent. */
+export class LiveViews {
+  readonly #sources: ViewSources;
+
+  constructor(sources: ViewSources) {
+    this.#sources = sources;
+  }
+
+  /** Whether there is a node of this name. */
+  has(node: string): boolean {
+    return this.#isOwn(node) || this.#sources.fleet.has(node);
+  }
+
+  /** The last minutes, and how many nodes of the view have not reported theirs. */
+  async toBegin(view: View): Promise<LiveBegin> {
+    const { reader } = this.#sources;
+    const followers = this.#followersIn(view);
+    const own = this.#isOwn(view.node) ? [await reader.past()] : [];
+    const others = followers.flatMap(({ past }) => past?.read(wallMs()) ?? []);
+    const latest = this.#isOwn(view.node) ? await reader.latestRefusals() : [];
+    const refusals = [...latest, ...followers.flatMap(({ recent }) => recent)];
+    return {
+      seconds: followers.length === 0 ? own.flat() : mergeSeconds([...own, others]),
+      refusals: this.#toRefusals(refusals, view, FIRST_REFUSALS_MAX),
+    };
+  }
+
+  /** How many nodes of the view have still to report their last minutes. */
+  pastMissing(view: View): number {
+    return this.#followersIn(view).filter(({ past }) => past === undefined).length;
+  }
+
+  /** The last second. @param own - What this node has just read. */
+  toTick(view: View, own: NodeReading): LiveTick {
+    const { fleet, hashKey, control } = this.#sources;
+    const followers = this.#followersIn(view);
+    const silent = followers.filter((node) => fleet.isSilent(node));
+    const { notices, ...merged } = mergeNodes(this.#membersOf(view, own, followers));
+    const { allowed, delayed, blocked, shadowBlocked } = merged;
+    const ownRefusals = own.second.refusals.map((refusal) => ({ refusal, receivedMs: own.atMs }));
+    const refusals = [
+      ...(this.#isOwn(view.node) ? ownRefusals : []),
+      ...followers.flatMap(({ fresh }) => fresh),
+    ];
+    return {
+      atMs: own.fromMs,
+      version: merged.version,
+      ...{ allowed, delayed, blocked, shadowBlocked },
+      latency: toLatency(merged.latency),
+      rules: merged.rules,
+      rulesInForce: merged.rulesInForce,
+      hottest: toLiveKeys(merged, view.showsKeys ? (key) => key : hashKey),
+      refusals: this.#toRefusals(refusals, view, REFUSALS_MAX),
+      store: merged.store,
+      notices: [...toSilence(silent), ...notices],
+      fleet: toLiveFleet({ control, fleet, own: own.second, picked: view.node }),
+    };
+  }
+
+  /** Never empty: of a node that is silent nothing is known about this second. */
+  #membersOf(view: View, own: NodeReading, followers: readonly FleetNode[]): NamedSecond[] {
+    const { fleet, control } = this.#sources;
+    const members: NamedSecond[] = [];
+    if (this.#isOwn(view.node))
+      members.push({ name: control.nodeName ?? "this node", second: own.second });
+    for (const node of followers)
+      if (node.second !== undefined && !fleet.isSilent(node))
+        members.push({ name: node.name, second: node.second });
+    if (members.length > 0) return members;
+    return [{ name: view.node ?? "", second: toIdle(followers.at(0)?.second ?? own.second) }];
+  }
+
+  #followersIn({ node }: View): readonly FleetNode[] {
+    const { fleet } = this.#sources;
+    if (node === undefined) return fleet.nodes;
+    const found = this.#isOwnName(node) ? undefined : fleet.find(node);
+    return found === undefined ? [] : [found];
+  }
+
+  #isOwn(node: string | undefined): boolean {
+    return node === undefined || this.#isOwnName(node);
+  }
+
+  #isOwnName(node: string): boolean {
+    return node === this.#sources.control.nodeName;
+  }
+
+  #toRefusals(received: readonly ReceivedRefusal[], { showsKeys }: View, limit: number) {
+    const hashKey = showsKeys ? undefined : this.#sources.hashKey;
+    return received
+      .map(({ refusal, receivedMs }) => ({ refusal, receivedMs, atMs: receivedMs - refusal.ageMs }))
+      .sort((a, b) => b.atMs - a.atMs)
+      .slice(0, limit)
+      .map(({ refusal, receivedMs }) => toLiveRefusal(refusal, receivedMs, hashKey));
+  }
+}

@@ -1,0 +1,140 @@
+// What several nodes did in one second, as if they were one. Counts and buckets of latencies are added up, so that
+// percentiles of the fleet are those of all its decisions.
+
+import { addOutcomes, type RuleCounts } from "../../telemetry/live/live-counts.js";
+import type { NodeSecond, NodeStore } from "../../telemetry/live/node-second.js";
+import type { TopKey } from "../../telemetry/top/top-report.js";
+import type { LiveNotice } from "./live-event.js";
+import { busynessOf } from "./node-reader.js";
+
+/** Rules in one event; the totals are of all. */
+export const RULES_MAX = 50;
+/** Keys in one event. */
+export const KEYS_MAX = 12;
+/** Nodes that a notice names. */
+const NAMED_MAX = 5;
+
+/** A node and what it did. */
+export interface NamedSecond {
+  readonly name: string;
+  readonly second: NodeSecond;
+}
+
+/** What a view shows of its nodes together; refusals, which have times, are apart. */
+export type MergedSecond = Omit<NodeSecond, "spanMs" | "refusals" | "notices"> & {
+  readonly notices: readonly LiveNotice[];
+};
+
+/** The sum of what nodes did. @param nodes - At least one; rules in force are those of the first. */
+export function mergeNodes(nodes: readonly NamedSecond[]): MergedSecond {
+  const seconds = nodes.map(({ second }) => second);
+  const [{ version, rulesInForce }] = seconds;
+  return {
+    ...seconds.map(outcomesOf).reduce(addOutcomes),
+    version,
+    rulesInForce,
+    latency: addLists(seconds.map(({ latency }) => latency)),
+    rules: addRules(seconds.flatMap(({ rules }) => rules)).slice(0, RULES_MAX),
+    decisionsPerSecond: seconds.reduce((sum, each) => sum + each.decisionsPerSecond, 0),
+    hottest: addKeys(seconds.flatMap(({ hottest }) => hottest)).slice(0, KEYS_MAX),
+    store: joinStores(seconds.map(({ store }) => store)),
+    notices: joinNotices(nodes),
+  };
+}
+
+/**
+ * What a node did, as of one second: of one that reads every few seconds the average.
+ *
+ * A span of up to one and a half seconds counts as one, so that nothing is rounded away where nodes read each second.
+ */
+export function toOneSecond(second: NodeSecond): NodeSecond {
+  const seconds = secondsOf(second);
+  if (seconds === 1) return second;
+  const share = (count: number) => Math.round(count / seconds);
+  const each = <T extends ReturnType<typeof outcomesOf>>(counts: T): T => ({
+    ...counts,
+    allowed: share(counts.allowed),
+    delayed: share(counts.delayed),
+    blocked: share(counts.blocked),
+    shadowBlocked: share(counts.shadowBlocked),
+  });
+  return { ...each(second), rules: second.rules.map(each) };
+}
+
+/** How many seconds a reading covers; at least 1. */
+export function secondsOf({ spanMs }: NodeSecond): number {
+  return Math.max(1, Math.round(spanMs / 1_000));
+}
+
+/** Two readings of one node as one; all but the counts is as of the second. */
+export function addSeconds(a: NodeSecond, b: NodeSecond): NodeSecond {
+  return {
+    ...b,
+    ...addOutcomes(a, b),
+    latency: addLists([a.latency, b.latency]),
+    rules: addRules([...a.rules, ...b.rules]),
+  };
+}
+
+/** Of a node that is silent: what it is, without any numbers. */
+export function toIdle(second: NodeSecond): NodeSecond {
+  const none = { allowed: 0, delayed: 0, blocked: 0, shadowBlocked: 0 };
+  const lists = { latency: [], rules: [], hottest: [], refusals: [], notices: [] };
+  return { ...second, ...none, ...lists, decisionsPerSecond: 0 };
+}
+
+function outcomesOf({ allowed, delayed, blocked, shadowBlocked }: NodeSecond | RuleCounts) {
+  return { allowed, delayed, blocked, shadowBlocked };
+}
+
+function addLists(lists: readonly (readonly number[])[]): number[] {
+  const sums: number[] = [];
+  for (const list of lists) {
+    for (const [i, value] of list.entries()) sums[i] = (sums[i] ?? 0) + value;
+  }
+  return sums;
+}
+
+function addRules(rules: readonly RuleCounts[]): RuleCounts[] {
+  const byRule = new Map<string, RuleCounts>();
+  for (const each of rules) {
+    const known = byRule.get(each.rule);
+    byRule.set(each.rule, known === undefined ? each : { ...known, ...addOutcomes(known, each) });
+  }
+  return [...byRule.values()].sort((a, b) => busynessOf(b) - busynessOf(a));
+}
+
+function addKeys(keys: readonly TopKey[]): TopKey[] {
+  const byName = new Map<string, TopKey>();
+  for (const key of keys) {
+    const name = `${key.rule} ${key.key}`;
+    const perSecond = key.perSecond + (byName.get(name)?.perSecond ?? 0);
+    byName.set(name, { ...key, perSecond });
+  }
+  return [...byName.values()].sort((a, b) => b.perSecond - a.perSecond);
+}
+
+function joinStores(stores: readonly NodeStore[]): NodeStore {
+  const join = (values: readonly string[]) => [...new Set(values)].join(", ");
+  return {
+    kind: join(stores.map(({ kind }) => kind)),
+    isFallback: stores.some(({ isFallback }) => isFallback),
+    onFailure: join(stores.map(({ onFailure }) => onFailure)),
+  };
+}
+
+/** Each sentence once, with the nodes that it is about. */
+function joinNotices(nodes: readonly NamedSecond[]): LiveNotice[] {
+  const byId = new Map<string, { notice: NodeSecond["notices"][number]; names: string[] }>();
+  for (const { name, second } of nodes) {
+    for (const notice of second.notices) {
+      const known = byId.get(notice.id);
+      if (known === undefined) byId.set(notice.id, { notice, names: [name] });
+      else known.names.push(name);
+    }
+  }
+  return [...byId.values()].map(({ notice, names }) => ({
+    ...notice,
+    nodes: names.length === nodes.length ? null : names.slice(0, NAMED_MAX),
+  }));
+}
