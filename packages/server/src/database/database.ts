@@ -55,6 +55,14 @@ export interface TransactionOptions {
   readonly exclusive?: boolean;
 }
 
+/** A statement of a group. */
+export interface GroupStatement {
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+  /** How many rows it has to return or, if it returns none, to change. Default: any number. */
+  readonly rows?: number;
+}
+
 /** Stops what it was returned for. */
 export type Unsubscribe = () => void;
 
@@ -75,6 +83,14 @@ export interface Database extends TupleReader, SchemaReader {
    * @throws {@link CommitUnknownError} if the connection was lost while the commit was under way.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>;
+  /**
+   * Runs statements in one transaction, without asking in between. Resolves with whether they were kept: all, or none if
+   * one has other rows than it must. Only where statements need no way to a server.
+   *
+   * @param isLarge - Whether it is worth a thread of its own.
+   * @throws ServerError `SLUICE_DATABASE_UNAVAILABLE` if they may have been kept or not.
+   */
+  runGroup?(group: readonly GroupStatement[], isLarge: boolean): Promise<boolean>;
   /**
    * Calls `onChange` after each transaction that announced one, in this process or another. May call it without
    * need, and calls it after a lost connection is back, since announcements may have been missed.

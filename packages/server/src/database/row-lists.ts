@@ -31,17 +31,6 @@ export async function runOverRows<R extends Row>(
   return found;
 }
 
-/** Runs a statement that returns nothing once for each row: an embedded database has no way to save. */
-export async function runEachRow(
-  run: RunStatement,
-  sql: string,
-  rows: readonly (readonly SqlValue[])[],
-): Promise<void> {
-  if (rows.length === 0) return;
-  const one = expand(sql, 1);
-  for (const row of rows) await run(one, row);
-}
-
 /** The statement for so many rows. */
 function expand(sql: string, count: number): string {
   const name = `${count} ${sql}`;

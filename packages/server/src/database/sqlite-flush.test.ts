@@ -12,7 +12,7 @@ const flushes: { readonly path: string; readonly end: (error?: Error) => void }[
 vi.mock("node:fs/promises", async (load) => ({
   ...(await load<typeof import("node:fs/promises")>()),
   open: async (path: string) => ({
-    sync: () =>
+    datasync: () =>
       new Promise<void>((resolve, reject) => {
         const end = (error?: Error) => (error === undefined ? resolve() : reject(error));
         flushes.push({ path, end });

@@ -1,25 +1,28 @@
 // SQLite as the database, in one file: the embedded default. One connection, on which everything waits for its turn;
 // the library answers synchronously, and statements here take microseconds. Only the flush to the disk would take long,
-// so it is not SQLite's: it happens beside decisions, one for all that was committed before it began.
+// so it is not SQLite's: it happens beside decisions, one for all that was committed before it began. Large groups of
+// statements are written beside decisions too, by a thread.
 
 import { closeSync, openSync } from "node:fs";
-import { open } from "node:fs/promises";
-import type Libsql from "libsql";
-import { BoundedMap } from "sluice";
 import { every, pause, readMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
-import { loadModule } from "../base/load-module.js";
-import type { Database, Row, SqlValue, Transaction, Unsubscribe } from "./database.js";
+import type {
+  Database,
+  GroupStatement,
+  Row,
+  SqlValue,
+  Transaction,
+  Unsubscribe,
+} from "./database.js";
+import { isBusy, SqliteConnection } from "./sqlite-connection.js";
+import { SqliteFlushes } from "./sqlite-flushes.js";
+import { hasWriterThread, SqliteWriter } from "./sqlite-writer.js";
 
 /** How often the file is looked at for changes of other processes. */
 const POLL_MS = 250;
 /** How long another process may hold the file before a statement fails. */
 const BUSY_MS_MAX = 5_000;
 const BUSY_PAUSE_MS = 10;
-/** Prepared statements that are kept: lists of rows have one for each length. */
-const STATEMENTS_MAX = 1_000;
-/** The log is copied to the database when it has so many pages: 32 MB. SQLite's own default is 4 MB. */
-const CHECKPOINT_PAGES = 8_000;
 /** Statements that write nothing. */
 const READS = /^\s*(?:SELECT|PRAGMA)\b/i;
 
@@ -31,8 +34,7 @@ const UNIQUE_INDEXES = `SELECT (
 export function openSqlite(path: string): Database {
   try {
     closeSync(openSync(path, "a", 0o600));
-    const Driver = loadModule<typeof Libsql>("libsql");
-    return new SqliteDatabase(new Driver(path), new Flushes(`${path}-wal`));
+    return new SqliteDatabase(path);
   } catch (cause) {
     const seen = `${path}: ${(cause as Error).message}`;
     throw new ServerError("SLUICE_DATABASE_UNAVAILABLE", seen, { cause });
@@ -42,28 +44,22 @@ export function openSqlite(path: string): Database {
 class SqliteDatabase implements Database {
   readonly dialect = "sqlite";
   readonly transactionsMax = 1;
-  readonly #db: Libsql.Database;
-  readonly #flushes: Flushes;
-  readonly #statements = new BoundedMap<string, Prepared>(STATEMENTS_MAX);
-  readonly #tupleStatements = new BoundedMap<string, Prepared>(STATEMENTS_MAX);
+  readonly #connection: SqliteConnection;
+  readonly #writer: SqliteWriter;
+  readonly #flushes: SqliteFlushes;
+  readonly #turns = new Turns();
   readonly #subscribers = new Set<() => void>();
-  /** Settles when the last of those that wait has had its turn. */
-  #lastTurn: Promise<unknown> = Promise.resolve();
   #stopPolling: (() => void) | undefined;
 
-  constructor(db: Libsql.Database, flushes: Flushes) {
-    this.#db = db;
-    this.#flushes = flushes;
-    // Readers don't wait for writers. A commit is in the log when it returns, which is flushed here before it resolves.
-    db.exec("PRAGMA journal_mode = WAL");
-    db.exec("PRAGMA synchronous = NORMAL");
-    db.exec("PRAGMA foreign_keys = ON");
-    // A page that many transactions change is copied from the log to the database once for all of them.
-    db.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  constructor(path: string) {
+    this.#connection = new SqliteConnection(path);
+    this.#writer = new SqliteWriter({ path, busyMsMax: BUSY_MS_MAX });
+    this.#flushes = new SqliteFlushes(`${path}-wal`);
   }
 
   async query<R extends Row>(sql: string, values: readonly SqlValue[] = []): Promise<R[]> {
-    const rows = await this.#inTurn(() => this.#whenFree(() => this.#run<R>(sql, values)));
+    const run = () => this.#connection.query<R>(sql, values);
+    const rows = await this.#turns.alone(() => whenFree(run));
     if (!READS.test(sql)) await this.#flushes.next();
     return rows;
   }
@@ -77,39 +73,46 @@ class SqliteDatabase implements Database {
     sql: string,
     values: readonly SqlValue[] = [],
   ): Promise<T[]> {
-    // A statement gives rows of one kind, so there is another one for lists.
-    const run = () => this.#run(sql, values, this.#tupleStatements) as unknown as T[];
-    const rows = await this.#inTurn(() => this.#whenFree(run));
+    const run = () => this.#connection.queryTuples<T>(sql, values);
+    const rows = await this.#turns.alone(() => whenFree(run));
     if (!READS.test(sql)) await this.#flushes.next();
     return rows;
   }
 
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     let isAnnounced = false;
-    const result = await this.#inTurn(async () => {
+    const connection = this.#connection;
+    const result = await this.#turns.alone(async () => {
       const tx: Transaction = {
-        query: async (sql, values = []) => this.#run(sql, values),
+        query: async (sql, values = []) => connection.query(sql, values),
         // The transaction has the whole file.
-        lock: async (sql, values = []) => this.#run(sql, values),
-        execute: async (script) => this.#exec(script),
+        lock: async (sql, values = []) => connection.query(sql, values),
+        execute: async (script) => connection.exec(script),
         announce: async () => {
           isAnnounced = true;
         },
       };
-      await this.#whenFree(() => this.#exec("BEGIN IMMEDIATE"));
-      let result: T;
+      await whenFree(() => connection.exec("BEGIN IMMEDIATE"));
       try {
-        result = await work(tx);
-        this.#exec("COMMIT");
+        const result = await work(tx);
+        connection.exec("COMMIT");
+        return result;
       } catch (error) {
-        this.#exec("ROLLBACK");
+        connection.rollBack();
         throw error;
       }
-      return result;
     });
     await this.#flushes.next();
     if (isAnnounced) this.#notify();
     return result;
+  }
+
+  async runGroup(group: readonly GroupStatement[], isLarge: boolean): Promise<boolean> {
+    const isKept = await (isLarge && hasWriterThread
+      ? this.#turns.beside(() => this.#writer.runGroup(group))
+      : this.#turns.alone(() => whenFree(() => this.#connection.runGroup(group))));
+    if (isKept) await this.#flushes.next();
+    return isKept;
   }
 
   async hasUniqueIndex(table: string, columns: readonly string[]): Promise<boolean> {
@@ -128,7 +131,11 @@ class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     this.#endPolling();
-    await this.#inTurn(async () => this.#db.close());
+    await this.#turns.alone(async () => {
+      await this.#writer.close();
+      this.#connection.close();
+    });
+    await this.#flushes.close();
   }
 
   /** Transactions of other processes show in `data_version`, which ours don't change. */
@@ -153,112 +160,40 @@ class SqliteDatabase implements Database {
   #notify(): void {
     for (const onChange of this.#subscribers) onChange();
   }
+}
 
-  #inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const turn = this.#lastTurn.then(task);
-    this.#lastTurn = turn.catch(() => {});
+/** Turns on the file: tasks that have it alone, in their order, and between them those that go beside each other. */
+class Turns {
+  /** Settles when the last of those that have it alone has had its turn. */
+  #lastAlone: Promise<unknown> = Promise.resolve();
+  /** Settles when everything has had its turn. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  alone<T>(task: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(task);
+    this.#last = turn.catch(() => {});
+    this.#lastAlone = this.#last;
     return turn;
   }
 
-  async #whenFree<T>(task: () => T): Promise<T> {
-    const endMs = readMs() + BUSY_MS_MAX;
-    for (;;) {
-      try {
-        return task();
-      } catch (error) {
-        if (!isBusy(error) || readMs() >= endMs) throw error;
-      }
-      await pause(BUSY_PAUSE_MS);
-    }
+  beside<T>(task: () => Promise<T>): Promise<T> {
+    const turn = this.#lastAlone.then(task);
+    const ended = turn.catch(() => {});
+    const last = this.#last;
+    this.#last = ended.then(() => last);
+    return turn;
   }
+}
 
-  #run<R extends Row>(
-    sql: string,
-    values: readonly SqlValue[],
-    statements: BoundedMap<string, Prepared> = this.#statements,
-  ): R[] {
+/** Runs a task once no other process has the file. */
+async function whenFree<T>(task: () => T): Promise<T> {
+  const endMs = readMs() + BUSY_MS_MAX;
+  for (;;) {
     try {
-      let prepared = statements.get(sql);
-      if (prepared === undefined) {
-        prepared = prepare(this.#db, sql);
-        if (statements === this.#tupleStatements) prepared.statement.raw(true);
-        statements.set(sql, prepared);
-      }
-      const { statement, order } = prepared;
-      const bound = order.map((place) => values[place] ?? null);
-      if (statement.reader) return statement.all(bound) as R[];
-      statement.run(bound);
-      return [];
-    } catch (cause) {
-      throw toError(cause);
+      return task();
+    } catch (error) {
+      if (!isBusy(error) || readMs() >= endMs) throw error;
     }
+    await pause(BUSY_PAUSE_MS);
   }
-
-  #exec(script: string): void {
-    try {
-      this.#db.exec(script);
-    } catch (cause) {
-      throw toError(cause);
-    }
-  }
-}
-
-/** Flushes the log of a database to the disk, beside all else. */
-class Flushes {
-  readonly #path: string;
-  #current: Promise<void> = Promise.resolve();
-  #next: Promise<void> | undefined;
-
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  /** Resolves when all that is written now is on the disk. Those who wait for the flush under way share the next. */
-  next(): Promise<void> {
-    this.#next ??= this.#current.then(() => {
-      this.#next = undefined;
-      const flush = this.#flush();
-      this.#current = flush.catch(() => {});
-      return flush;
-    });
-    return this.#next;
-  }
-
-  async #flush(): Promise<void> {
-    try {
-      const file = await open(this.#path, "r+");
-      await file.sync().finally(() => file.close());
-    } catch (cause) {
-      const { code, message } = cause as NodeJS.ErrnoException;
-      // The last connection removes the log when all of it is in the database, and on the disk.
-      if (code === "ENOENT") return;
-      const seen = `${this.#path} can't be flushed to the disk: ${message}`;
-      throw new ServerError("SLUICE_DATABASE_FAILED", seen, { cause });
-    }
-  }
-}
-
-interface Prepared {
-  readonly statement: Libsql.Statement;
-  /** For each `?`, in their order, which of the values it is. */
-  readonly order: readonly number[];
-}
-
-function prepare(db: Libsql.Database, sql: string): Prepared {
-  const order: number[] = [];
-  const text = sql.replace(/\$(\d+)/g, (_, place: string) => {
-    order.push(Number(place) - 1);
-    return "?";
-  });
-  return { statement: db.prepare(text), order };
-}
-
-function toError(cause: unknown): ServerError {
-  const code = isBusy(cause) ? "SLUICE_DATABASE_UNAVAILABLE" : "SLUICE_DATABASE_FAILED";
-  return new ServerError(code, (cause as Error).message, { cause });
-}
-
-function isBusy(error: unknown): boolean {
-  const { code, cause } = error as { code?: unknown; cause?: unknown };
-  return code === "SQLITE_BUSY" || (cause !== undefined && isBusy(cause));
 }

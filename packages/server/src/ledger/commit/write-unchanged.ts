@@ -1,14 +1,16 @@
 // Writes what was decided on accounts as they were last seen, all of it or, if one of them has changed since, nothing.
-// PostgreSQL does it in one statement, which takes as long as a bare INSERT; SQLite in one transaction, row by row,
-// because it has no writing parts of statements and no way to the database to save.
+// PostgreSQL does it in one statement, which takes as long as a bare INSERT; SQLite, which has no writing parts of
+// statements, in a group of them, each over all rows.
 
 import { toArray } from "../../database/arrays.js";
-import type { Database, Row, SqlValue, Transaction } from "../../database/database.js";
-import { runEachRow, runOverRows } from "../../database/row-lists.js";
+import type { Database, GroupStatement, Row, SqlValue } from "../../database/database.js";
 import type { Account } from "../accounts/account.js";
 import { statements } from "../sql/statements.js";
 import type { Changes } from "./batch.js";
 import type { EntryName } from "./operation.js";
+
+/** So few are written where they were decided: handing them to a thread would take longer. */
+const FEW_ACCOUNTS = 16;
 
 /** What is to be written, and under which conditions. */
 export interface UnchangedWrite {
@@ -26,9 +28,9 @@ export function writeUnchanged(
   database: Database,
   write: UnchangedWrite,
 ): Promise<readonly string[] | undefined> {
-  return database.dialect === "postgres"
+  return database.runGroup === undefined
     ? inOneStatement(database, write)
-    : inTurn(database, write);
+    : inGroup(database as Required<Database>, write);
 }
 
 interface Outcome extends Row {
@@ -40,7 +42,7 @@ async function inOneStatement(
   database: Database,
   { accounts, changes, absent, atMs }: UnchangedWrite,
 ): Promise<readonly string[] | undefined> {
-  const names = absent.map(({ accountId, idempotencyKey }) => [accountId, idempotencyKey]);
+  const names = toNames(absent);
   const seen = [...toColumns(accounts.map(toAccountValues), 8), atMs];
   const entries = toColumns(
     changes.entries.map((row) => Object.values(row)),
@@ -71,50 +73,44 @@ function toAccountValues(account: Account): SqlValue[] {
   return [account.id, stored.sequence, stored.hash, quota, balance, state, sequence, hash];
 }
 
-/** Ends a transaction whose accounts have changed. */
-class ChangedError extends Error {
-  readonly ids: readonly string[];
-
-  constructor(ids: readonly string[]) {
-    super("accounts have changed");
-    this.ids = ids;
-  }
+function toNames(entries: readonly EntryName[]): SqlValue[][] {
+  return entries.map(({ accountId, idempotencyKey }) => [accountId, idempotencyKey]);
 }
 
-async function inTurn(
-  database: Database,
+async function inGroup(
+  database: Required<Database>,
   write: UnchangedWrite,
 ): Promise<readonly string[] | undefined> {
-  try {
-    await database.transaction((tx) => writeRows(tx, write));
-    return undefined;
-  } catch (error) {
-    if (error instanceof ChangedError) return error.ids;
-    throw error;
-  }
+  const { accounts, atMs } = write;
+  const isLarge = accounts.length > FEW_ACCOUNTS;
+  if (await database.runGroup(toGroup(write), isLarge)) return undefined;
+  const seen = JSON.stringify(accounts.map(toAccountValues));
+  const changed = await database.query<{ id: string }>(statements.listChanged, [seen, atMs]);
+  return changed.map(({ id }) => id);
 }
 
-async function writeRows(
-  { query }: Transaction,
-  { accounts, changes, absent, atMs }: UnchangedWrite,
-): Promise<void> {
-  for (const account of accounts) {
-    const sql = account.isChanged ? statements.updateUnchanged : statements.findUnchanged;
-    const values = toAccountValues(account);
-    const same = await query(
-      sql,
-      account.isChanged ? [...values, atMs] : [...values.slice(0, 3), atMs],
-    );
-    if (same.length === 0) throw new ChangedError([account.id]);
-  }
-  const names = absent.map(({ accountId, idempotencyKey }) => [accountId, idempotencyKey]);
-  const found = await runOverRows(query, statements.findEntries, names);
-  if (found.length > 0) throw new ChangedError([]);
-  await runEachRow(
-    query,
-    statements.appendEntries,
+/** Lists of rows are JSON: a statement has the same text however many there are, and takes one value for all of them. */
+function toGroup({ accounts, changes, absent, atMs }: UnchangedWrite): GroupStatement[] {
+  const group: GroupStatement[] = [];
+  const add = (
+    sql: string,
+    rows: readonly (readonly SqlValue[])[],
+    { values = [], mustBe }: { values?: readonly SqlValue[]; mustBe?: number } = {},
+  ) => {
+    if (rows.length === 0) return;
+    const count = mustBe === undefined ? {} : { rows: mustBe };
+    group.push({ sql, values: [JSON.stringify(rows), ...values], ...count });
+  };
+  const changed = changes.accounts.map(toAccountValues);
+  const others = accounts.filter(({ isChanged }) => !isChanged).map(toAccountValues);
+  add(statements.updateUnchanged, changed, { values: [atMs], mustBe: changed.length });
+  add(statements.listUnchanged, others, { values: [atMs], mustBe: others.length });
+  add(statements.listPresent, toNames(absent), { mustBe: 0 });
+  add(
+    statements.appendEntryList,
     changes.entries.map((row) => Object.values(row)),
   );
-  await runEachRow(query, statements.addHolds, changes.holds);
-  await runEachRow(query, statements.removeHolds, changes.unheld);
+  add(statements.addHoldList, changes.holds);
+  add(statements.removeHoldList, changes.unheld);
+  return group;
 }

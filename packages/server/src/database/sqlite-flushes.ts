@@ -1,0 +1,50 @@
+// Flushes of an SQLite log to the disk, beside all else.
+
+import { type FileHandle, open } from "node:fs/promises";
+import { ServerError } from "../base/errors.js";
+
+/** Flushes the log of a database, once for all that wait. */
+export class SqliteFlushes {
+  readonly #path: string;
+  /** The log stays the same file for as long as a connection is open. */
+  #file: FileHandle | undefined;
+  #current: Promise<void> = Promise.resolve();
+  #next: Promise<void> | undefined;
+
+  /** @param path - Of the log. */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** Resolves when all that is written now is on the disk. Those who wait for the flush under way share the next. */
+  next(): Promise<void> {
+    this.#next ??= this.#current.then(() => {
+      this.#next = undefined;
+      const flush = this.#flush();
+      this.#current = flush.catch(() => {});
+      return flush;
+    });
+    return this.#next;
+  }
+
+  /** Waits for what is under way. */
+  async close(): Promise<void> {
+    await (this.#next ?? this.#current).catch(() => {});
+    await this.#file?.close();
+    this.#file = undefined;
+  }
+
+  async #flush(): Promise<void> {
+    try {
+      this.#file ??= await open(this.#path, "r+");
+      // As SQLite does: the data and the length. Times of the file are not waited for.
+      await this.#file.datasync();
+    } catch (cause) {
+      const { code, message } = cause as NodeJS.ErrnoException;
+      // The first change makes the log. The last connection removes it when all of it is in the database, and on the disk.
+      if (code === "ENOENT") return;
+      const seen = `${this.#path} can't be flushed to the disk: ${message}`;
+      throw new ServerError("SLUICE_DATABASE_FAILED", seen, { cause });
+    }
+  }
+}
