@@ -1,5 +1,6 @@
 // The entry of the dashboard.
 
+import "./base/history-moves.js";
 import { render } from "preact";
 import { App } from "./app/app.js";
 import "./style/tokens.css";

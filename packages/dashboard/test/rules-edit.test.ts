@@ -100,4 +100,51 @@ describe("rules in the dashboard", () => {
     // The browser itself logs the answer of 409.
     expect(faults.filter((fault) => !fault.includes("409"))).toEqual([]);
   });
+
+  it("are not lost when the user leaves with unsaved changes, unless that is meant", async () => {
+    const { url } = await startDashboard();
+    const { page, faults } = await openPage(`${url}rules`);
+    await page.getByRole("link", { name: "Edit rules" }).click();
+    await page.getByText("As published.").waitFor();
+    await replaceText(page, DRAFT);
+    await page.getByText("Not saved yet.").waitFor();
+    const dialog = page.getByRole("dialog", { name: "Leave without saving?" });
+    const leaving = [
+      () => page.getByRole("link", { name: "Live" }).click(),
+      () => page.goBack({ waitUntil: "commit" }),
+    ];
+    for (const leave of leaving) {
+      await leave();
+      await dialog.waitFor();
+      expect(await findingsEverywhere(page)).toEqual([]);
+      await dialog.getByRole("button", { name: "Keep editing" }).click();
+      await dialog.waitFor({ state: "detached" });
+      expect(new URL(page.url()).pathname).toBe("/dashboard/rules/edit");
+      await page.getByText("# by address").waitFor();
+    }
+    // Closing the page is the browser's to ask.
+    const asked = page.waitForEvent("dialog");
+    await page.close({ runBeforeUnload: true });
+    expect((await asked).type()).toBe("beforeunload");
+    await (await asked).dismiss();
+
+    await page.goBack({ waitUntil: "commit" });
+    await dialog.getByRole("button", { name: "Discard changes" }).click();
+    await page.getByRole("heading", { level: 1, name: "Rules" }).waitFor();
+    expect(new URL(page.url()).pathname).toBe("/dashboard/rules");
+    await page.getByRole("link", { name: "Edit rules" }).click();
+    await page.getByText("As published.").waitFor();
+    await replaceText(page, DRAFT);
+    await page.getByRole("link", { name: "Live" }).click();
+    await dialog.getByRole("button", { name: "Discard changes" }).click();
+    await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
+    // What is saved is left without a question.
+    await page.goto(`${url}rules/edit`);
+    await replaceText(page, DRAFT);
+    await page.keyboard.press("Control+S");
+    await page.getByText("Saved as a draft.").waitFor();
+    await page.getByRole("link", { name: "Live" }).click();
+    await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
+    expect(faults).toEqual([]);
+  });
 });

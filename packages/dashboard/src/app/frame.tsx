@@ -87,7 +87,7 @@ function User({ onLoggedOut }: Pick<FrameProps, "onLoggedOut">) {
         {name} <small>{role}</small>
       </span>
       {csrfToken !== null && (
-        <Button kind="quiet" onClick={end}>
+        <Button kind="quiet" isLeaving onClick={end}>
           Log out
         </Button>
       )}

@@ -14,6 +14,8 @@ interface ButtonProps {
   readonly label?: string;
   /** Whether what it opens or switches is on. */
   readonly isPressed?: boolean;
+  /** Whether the page ends with it, so that unsaved changes are asked about first. */
+  readonly isLeaving?: boolean;
   readonly onClick?: () => void;
 }
 
@@ -28,6 +30,7 @@ export function Button(props: ButtonProps) {
       aria-busy={isBusy}
       aria-label={props.label}
       aria-pressed={props.isPressed}
+      data-leaves={props.isLeaving === true ? "" : undefined}
       onClick={props.onClick}
     >
       {children}

@@ -2,13 +2,14 @@
 // enforced before it is previewed and published.
 
 import type { ComponentChildren } from "preact";
-import { useCallback, useEffect, useState } from "preact/hooks";
+import { useCallback, useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import type { ReplyOf } from "sluice-server/api";
 import { ApiError, ask } from "../../../api/client.js";
 import { useMay } from "../../../api/session.js";
 import { useAnswer } from "../../../api/use-answer.js";
 import { Button } from "../../../ui/button.js";
+import { LeaveGuard } from "../../../ui/leave-guard.js";
 import { Page } from "../../../ui/page.js";
 import { Loaded } from "../../../ui/states.js";
 import { done, report } from "../../../ui/toasts.js";
@@ -113,7 +114,6 @@ function DraftEditor({ draft, text: given, title }: DraftEditorProps) {
   const [theirs, setTheirs] = useState<RuleSet>();
   const [isBusy, setIsBusy] = useState(false);
   const isDirty = saved === undefined ? text !== given : text !== saved.text;
-  useLeaveWarning(isDirty);
   const save = useCallback(
     async (revision?: number): Promise<RuleSet | undefined> => {
       setIsBusy(true);
@@ -177,6 +177,7 @@ function DraftEditor({ draft, text: given, title }: DraftEditorProps) {
         onChange={setText}
         onSave={() => void save()}
       />
+      <LeaveGuard isDirty={isDirty} />
       {theirs !== undefined && (
         <ConflictDialog
           mine={text}
@@ -205,14 +206,4 @@ function keep(
     return ask("ruleSet", "/v1/rule-sets", { method: "POST", body: { text } });
   const path = `/v1/rule-sets/${saved.number}`;
   return ask("ruleSet", path, { method: "PUT", body: { text }, ifMatch: revision });
-}
-
-/** The browser asks before the page is closed with unsaved changes. */
-function useLeaveWarning(isDirty: boolean): void {
-  useEffect(() => {
-    if (!isDirty) return;
-    const warn = (event: BeforeUnloadEvent) => event.preventDefault();
-    addEventListener("beforeunload", warn);
-    return () => removeEventListener("beforeunload", warn);
-  }, [isDirty]);
 }
