@@ -15,6 +15,17 @@ describe("the frame of the dashboard", () => {
     expect(faults).toEqual([]);
   });
 
+  it("says of an address that it does not know, or can't read, that there is no such page", async () => {
+    const { url } = await startDashboard();
+    for (const path of ["nothing", "rules/%E0", "%E0%A4%A"]) {
+      const { page, faults } = await openPage(url + path);
+      await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+      await page.getByRole("link", { name: "Go to the live page" }).click();
+      await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
+      expect(faults).toEqual([]);
+    }
+  });
+
   it("asks for a token, refuses a wrong one, and goes on with the right one", async () => {
     const { url, token } = await startDashboard({ needsLogin: true });
     const { page, faults } = await openPage(`${url}rules`);

@@ -81,6 +81,35 @@ describe("the page Live", () => {
   });
 });
 
+describe("the page Live without its stream", () => {
+  it("says why the service refuses it, and keeps what it showed", async () => {
+    const { page, context } = await openPage("about:blank");
+    await page.addInitScript(() => {
+      const send = window.fetch;
+      window.fetch = (what, options) => {
+        if (!String(what).includes("/v1/live")) return send(what, options);
+        const cut = new AbortController();
+        Object.assign(window, { cutStream: () => cut.abort() });
+        const signals = [cut.signal, options?.signal].filter((each) => each instanceof AbortSignal);
+        return send(what, { ...options, signal: AbortSignal.any(signals) });
+      };
+    });
+    await page.goto(dashboard.url);
+    const allowed = page.locator(".figure.good .figure-value");
+    await expect.poll(() => allowed.textContent(), { timeout: 15_000 }).toMatch(/^[1-9]/);
+    const body = JSON.stringify({ detail: "the node is about to stop" });
+    await context.route("**/v1/live*", (route) => route.fulfill({ status: 503, body }));
+    await page.evaluate(() => (globalThis as unknown as { cutStream(): void }).cutStream());
+    await page.getByText("The node is about to stop").waitFor({ timeout: 15_000 });
+    expect(await allowed.textContent()).toMatch(/^[1-9]/);
+    await context.unroute("**/v1/live*");
+    await page.getByText("The node is about to stop").waitFor({
+      state: "detached",
+      timeout: 15_000,
+    });
+  });
+});
+
 async function seriousIssues(page: Page): Promise<string[]> {
   await page.evaluate(AXE);
   return page.evaluate(async () => {

@@ -1,6 +1,6 @@
 // Which page a URL names. All but the first are loaded when they are opened.
 
-import { lazy, Route, Router } from "preact-iso";
+import { lazy, Route, Router, useLocation } from "preact-iso";
 import { Live } from "../pages/live/live.js";
 import { Empty } from "../ui/states.js";
 
@@ -15,6 +15,9 @@ const Playground = lazy(() =>
 
 /** The page that the URL names. */
 export function Pages() {
+  const { path } = useLocation();
+  // The router would throw.
+  if (!isDecodable(path)) return <Missing />;
   return (
     <Router>
       <Route path="/dashboard/" component={Live} />
@@ -27,6 +30,16 @@ export function Pages() {
       <Route default component={Missing} />
     </Router>
   );
+}
+
+/** Whether each part of a path is text: `/dashboard/rules/%E0` has one that is not. */
+function isDecodable(path: string): boolean {
+  try {
+    // The result is used: the bundler removes calls of which it knows no effect.
+    return decodeURIComponent(path) !== "";
+  } catch {
+    return false;
+  }
 }
 
 function Missing() {

@@ -5,8 +5,10 @@ import { makeFolder } from "sluice-test-servers";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ADMIN_TOKEN, toControlService } from "../../test/control/control-config.js";
 import { testDatabases } from "../../test/control/databases.js";
-import { LiveStreams } from "../../test/control/live-streams.js";
+import { type LiveStreamReader, LiveStreams } from "../../test/control/live-streams.js";
+import { pause } from "../base/clock.js";
 import type { Config, FollowControlConfig } from "../config/config.js";
+import { FollowerStream } from "../control/feed/follower-stream.js";
 import { type Service, startService } from "./service.js";
 
 const [databases, ...others] = testDatabases();
@@ -51,8 +53,8 @@ function urlOf({ listeners }: Service): string {
   return listeners.find(({ name }) => name === "admin")?.url ?? "";
 }
 
-const open = (query = "", service = primary) =>
-  streams.open(`${urlOf(service)}/v1/live${query}`, ADMIN_TOKEN);
+const open = (query = "", service = primary, token = ADMIN_TOKEN) =>
+  streams.open(`${urlOf(service)}/v1/live${query}`, token);
 
 /** Decides requests on a node, as its gateway does. */
 async function decide({ core }: Service, times: number, ip = "192.0.2.1"): Promise<void> {
@@ -87,4 +89,78 @@ describe("the live stream of a fleet", () => {
     const shared = all.tick()?.hottest.find(({ rule }) => rule === "per-address");
     expect(shared?.share).toBeGreaterThan(0);
   });
+
+  it("has the last minutes of all nodes when a page is opened", async () => {
+    await decide(nodes["node-1"], 2);
+    await decide(nodes["edge-1"], 3);
+    // A second is in the past when it is over.
+    await pause(1_100);
+    const [all, one] = [await open(), await open("?node=edge-1")];
+    const past = (stream: LiveStreamReader) => decisionsOf(stream.begins.at(-1)?.seconds ?? []);
+    await vi.waitFor(() => expect([past(all), past(one)]).toEqual([5, 3]), WAIT);
+  });
+
+  it("shows followers' keys and requests to operators, and hashes to viewers", async () => {
+    const viewer = await tokenOf("viewer");
+    const [clear, hashed] = [await open("?keys=clear"), await open("", primary, viewer)];
+    await vi.waitFor(() => expect(clear.tick()?.fleet.reporting).toBe(3), WAIT);
+    await decide(nodes["edge-1"], 200, "192.0.2.7");
+    await vi.waitFor(() => expect(refusalsOf(clear)).not.toEqual([]), WAIT);
+    await vi.waitFor(() => expect(refusalsOf(hashed)).not.toEqual([]), WAIT);
+    await vi.waitFor(() => expect(hashed.tick()?.hottest).not.toEqual([]), WAIT);
+    expect(refusalsOf(clear)[0]).toMatchObject({ key: "ip:192.0.2.7", request: "GET /" });
+    expect(refusalsOf(hashed)[0].key).toMatch(/^hmac:/);
+    expect(JSON.stringify([hashed.begins, hashed.ticks])).not.toContain("192.0.2.7");
+  });
+
+  it("names a node that has fallen silent, and leaves its numbers out", async () => {
+    const all = await open();
+    await vi.waitFor(() => expect(all.tick()?.fleet.reporting).toBe(3), WAIT);
+    await nodes["edge-2"].close();
+    const silent = expect.objectContaining({ name: "edge-2", isSilent: true, allowed: 0 });
+    await vi.waitFor(() => expect(all.tick()?.fleet.nodes).toContainEqual(silent), WAIT);
+    expect(all.tick()).toMatchObject({ fleet: { nodesInAll: 3, reporting: 2 } });
+    expect(all.tick()?.notices[0].text).toMatch(
+      /^edge-2 has not reported for \d+ seconds: its requests are not in these numbers\.$/,
+    );
+  });
+
+  it("refuses a node that is not known, and shows a follower alone on its own port", async () => {
+    expect((await open("?node=edge-9")).status).toBe(404);
+    const own = await open("", nodes["edge-1"]);
+    await decide(nodes["edge-1"], 3);
+    await decide(primary, 5);
+    await vi.waitFor(() => expect(decisionsOf(own.ticks)).toBe(3), WAIT);
+    expect(own.tick()?.fleet).toMatchObject({
+      kind: "follower",
+      name: "edge-1",
+      follow: urlOf(primary),
+      nodesInAll: 1,
+    });
+  });
+
+  it("asks followers nothing unless a page is open", async () => {
+    const ask = vi.spyOn(FollowerStream.prototype, "ask");
+    await pause(1_200);
+    expect(ask).not.toHaveBeenCalled();
+    await open();
+    expect(ask).toHaveBeenCalledTimes(2);
+    streams.close();
+    await pause(100);
+    ask.mockClear();
+    await pause(1_200);
+    expect(ask).not.toHaveBeenCalled();
+    ask.mockRestore();
+  });
 });
+
+const refusalsOf = ({ ticks }: LiveStreamReader) => ticks.flatMap(({ refusals }) => refusals);
+
+async function tokenOf(role: "viewer"): Promise<string> {
+  const by = { id: `token-${role}`, actor: "anna", origin: "local", reason: "a test" };
+  const { secret } = (await primary.control?.plane?.accessTokens.create(by, {
+    name: role,
+    role,
+  })) ?? { secret: "" };
+  return secret;
+}

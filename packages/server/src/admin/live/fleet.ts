@@ -14,6 +14,8 @@ const ANSWER_MS_MAX = 250;
 /** After so long without a report, or so many turns, a node is silent. */
 const SILENT_MS = 5_000;
 const SILENT_TURNS = 3;
+/** The same of one that is no longer connected; it may be back in a moment. */
+const GONE_MS = 2_500;
 /** A node that is no longer connected is forgotten after so long. */
 const FORGET_MS = 60_000;
 const SECOND_MS = 1_000;
@@ -48,6 +50,7 @@ export class Fleet {
   /** Whether a follower has not reported for so long that its last numbers say nothing about now. */
   isSilent(node: FleetNode): boolean {
     const turnMs = Math.ceil(this.#nodes.size / ASKED_MAX) * SECOND_MS;
+    if (!node.isConnected) return node.silentMs >= GONE_MS;
     return node.silentMs >= Math.max(SILENT_MS, SILENT_TURNS * turnMs);
   }
 
@@ -64,9 +67,11 @@ export class Fleet {
     const asked = this.#inTurn(picked);
     this.#awaited.clear();
     this.#feed.streams.askLive((name) => {
-      if (!asked.has(name)) return undefined;
-      this.#awaited.add(name);
-      return { hasPast: this.#nodes.get(name)?.past === undefined };
+      const node = asked.get(name);
+      if (node === undefined) return undefined;
+      // One that does not answer must not hold up the others.
+      if (!this.isSilent(node)) this.#awaited.add(name);
+      return { hasPast: node.past === undefined };
     });
     if (this.#awaited.size > 0) await this.#answers();
   }
@@ -94,14 +99,14 @@ export class Fleet {
   }
 
   /** Those that were asked longest ago. */
-  #inTurn(picked: ReadonlySet<string>): ReadonlySet<string> {
+  #inTurn(picked: ReadonlySet<string>): ReadonlyMap<string, FleetNode> {
     const rank = ({ name, askedMs }: FleetNode) => (picked.has(name) ? 0 : askedMs);
     const asked = [...this.#nodes.values()]
       .filter(({ isConnected }) => isConnected)
       .sort((a, b) => rank(a) - rank(b))
       .slice(0, ASKED_MAX);
     for (const node of asked) node.askedMs = readMs();
-    return new Set(asked.map(({ name }) => name));
+    return new Map(asked.map((node) => [node.name, node]));
   }
 
   #take(name: string, live: NodeLive): void {

@@ -58,7 +58,9 @@ export function toOneSecond(second: NodeSecond): NodeSecond {
     blocked: share(counts.blocked),
     shadowBlocked: share(counts.shadowBlocked),
   });
-  return { ...each(second), rules: second.rules.map(each) };
+  // Latencies are not shown as numbers, so they need not be whole; each second weighs the same in a percentile.
+  const latency = second.latency.map((value) => value / seconds);
+  return { ...each(second), latency, rules: second.rules.map(each) };
 }
 
 /** How many seconds a reading covers; at least 1. */
