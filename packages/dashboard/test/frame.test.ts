@@ -67,6 +67,33 @@ describe("the frame of the dashboard", () => {
   });
 });
 
+describe("a session in the dashboard", () => {
+  it("is prolonged by the user, and not by a page that asks by itself", async () => {
+    const { url, token } = await startDashboard({ needsLogin: true });
+    const { page } = await openPage(url);
+    await page.clock.install();
+    await page.getByLabel("Access token").fill(token);
+    await page.keyboard.press("Enter");
+    const asksFor = async (path: string, act: () => Promise<void>) => {
+      const asked = page.waitForRequest((request) => new URL(request.url()).pathname === path);
+      await act();
+      return (await asked).headers()["sluice-background"];
+    };
+    const rules = page.getByRole("link", { name: "Rules", exact: true });
+    expect(await asksFor("/v1/top", () => rules.click())).toBeUndefined();
+    await page.getByText("5 per minute, by address").waitFor();
+    expect(await asksFor("/v1/top", () => page.clock.runFor(3_000))).toBe("1");
+    expect(await asksFor("/v1/session", () => page.clock.runFor(60_000))).toBeUndefined();
+    // Nothing was used since.
+    const asked: string[] = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    expect(await asksFor("/v1/top", () => page.clock.runFor(61_000))).toBe("1");
+    expect(asked).not.toContain("/v1/session");
+    const live = page.getByRole("link", { name: "Live", exact: true });
+    expect(await asksFor("/v1/live", () => live.click())).toBe("1");
+  });
+});
+
 /** The browser itself logs answers of 401. */
 function withoutRefusals(faults: readonly string[]): string[] {
   return faults.filter((fault) => !fault.includes("401"));

@@ -43,11 +43,15 @@ export interface ApiOptions {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
+  /** Whether the page asks by itself, not for what the user did: it does not prolong the session. Default false. */
+  readonly isBackground?: boolean;
 }
 
 const REQUEST_MS_MAX = 30_000;
 const NO_ANSWER =
   "The service does not answer. Is it running, and is this machine connected to it?";
+
+const BACKGROUND = { "Sluice-Background": "1" };
 
 let csrfToken: string | null = null;
 let onEnded = () => {};
@@ -91,7 +95,7 @@ export async function request(path: string, options: ApiOptions = {}): Promise<u
 }
 
 /**
- * The body of a response that does not end.
+ * The body of a response that does not end. Streams are opened again by themselves, so they don't prolong the session.
  *
  * @throws ApiError if it is refused.
  */
@@ -99,7 +103,8 @@ export async function openStream(
   path: string,
   options: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
 ): Promise<ReadableStream<Uint8Array>> {
-  const response = await fetch(path, { ...options, cache: "no-store" });
+  const headers = { ...options.headers, ...BACKGROUND };
+  const response = await fetch(path, { ...options, headers, cache: "no-store" });
   if (response.ok && response.body !== null) return response.body;
   if (response.status === 401) onEnded();
   const fields = (await response.json().catch(() => ({}))) as Record<string, unknown>;
@@ -124,8 +129,10 @@ async function send(path: string, options: ApiOptions): Promise<Response> {
   }
 }
 
-function headersOf({ method = "GET", body, ifMatch, headers }: ApiOptions): Record<string, string> {
+function headersOf(options: ApiOptions): Record<string, string> {
+  const { method = "GET", body, ifMatch, headers, isBackground = false } = options;
   return {
+    ...(isBackground && BACKGROUND),
     ...(body === undefined ? {} : { "Content-Type": "application/json" }),
     ...(method === "GET" || csrfToken === null ? {} : { "X-CSRF-Token": csrfToken }),
     ...(ifMatch === undefined ? {} : { "If-Match": ifMatch === "*" ? "*" : `"${ifMatch}"` }),

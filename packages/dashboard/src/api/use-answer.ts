@@ -38,34 +38,38 @@ export function useAnswer<N extends ReplyName>(
   const [state, setState] = useState<Omit<Answered<ReplyOf<N>>, "reload">>(LOADING);
   const asked = JSON.stringify([path, query, headers, body]);
   const latest = useRef(0);
-  const load = useCallback(async () => {
-    if (path === undefined) return;
-    const turn = ++latest.current;
-    const set = (next: typeof state) => {
-      if (turn === latest.current) setState(next);
-    };
-    try {
-      const data = await ask(name, path, {
-        ...(query && { query }),
-        ...(headers && { headers }),
-        ...(body === undefined ? {} : { method: "POST", body }),
-      });
-      set({ data, error: undefined, isLoading: false });
-    } catch (error) {
-      setState((old) =>
-        turn === latest.current ? { ...old, error: error as ApiError, isLoading: false } : old,
-      );
-    }
-  }, [name, asked]);
+  const load = useCallback(
+    async (isBackground = false) => {
+      if (path === undefined) return;
+      const turn = ++latest.current;
+      const set = (next: typeof state) => {
+        if (turn === latest.current) setState(next);
+      };
+      try {
+        const data = await ask(name, path, {
+          isBackground,
+          ...(query && { query }),
+          ...(headers && { headers }),
+          ...(body === undefined ? {} : { method: "POST", body }),
+        });
+        set({ data, error: undefined, isLoading: false });
+      } catch (error) {
+        setState((old) =>
+          turn === latest.current ? { ...old, error: error as ApiError, isLoading: false } : old,
+        );
+      }
+    },
+    [name, asked],
+  );
   useEffect(() => {
     setState(LOADING);
     void load();
     if (everyMs === undefined) return;
     return every(everyMs, () => {
-      if (!document.hidden) void load();
+      if (!document.hidden) void load(true);
     });
   }, [load, everyMs]);
-  return { ...state, reload: load };
+  return { ...state, reload: () => load() };
 }
 
 const LOADING = { data: undefined, error: undefined, isLoading: true };

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
+import { useKeepAlive } from "../api/keep-alive.js";
 import { logOut, useSession } from "../api/session.js";
 import { Button } from "../ui/button.js";
 import {
@@ -35,6 +36,7 @@ interface FrameProps {
 
 /** The navigation and a page. */
 export function Frame({ children, onLoggedOut }: FrameProps) {
+  useKeepAlive(useSession());
   return (
     <div class="frame">
       <a class="skip" href="#content">

@@ -27,6 +27,9 @@ export interface GuardOptions {
 /** The header that a page sends its CSRF token in. */
 export const CSRF_HEADER = "x-csrf-token";
 
+/** The header of requests that a page sends by itself, every few seconds: they don't prolong its session. */
+const BACKGROUND_HEADER = "sluice-background";
+
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 const SCHEME = /^bearer +/i;
 
@@ -132,7 +135,7 @@ export class Guard {
 
   #findBySession(secret: string, message: IncomingMessage): Caller | undefined {
     const { sessions, tokens } = this.#options;
-    const session = sessions.find(secret);
+    const session = sessions.find(secret, message.headers[BACKGROUND_HEADER] === undefined);
     if (session === undefined) return undefined;
     const origin = this.originOf(message);
     const { tokenId } = session;

@@ -88,6 +88,23 @@ describe("a browser's session", () => {
     expect(await status(long)).toBe(401);
   });
 
+  it("ends after a time without use, though its page asks by itself every minute", async () => {
+    const { session } = await logIn();
+    const poll = async () =>
+      (await admin.ask("GET /v1/plans", asPage({ ...session, "sluice-background": "1" }))).status;
+    for (let ms = 0; ms < IDLE_MS_MAX - 60_000; ms += 60_000) {
+      admin.clock.advance(60_000);
+      expect(await poll()).toBe(200);
+    }
+    // A click prolongs it.
+    expect((await admin.ask("GET /v1/plans", asPage(session))).status).toBe(200);
+    admin.clock.advance(IDLE_MS_MAX - 1);
+    expect(await poll()).toBe(200);
+    admin.clock.advance(1);
+    expect(await poll()).toBe(401);
+    expect((await admin.ask("GET /v1/plans", asPage(session))).status).toBe(401);
+  });
+
   it("ends when its token is revoked or expires", async () => {
     const make = async (body: object) =>
       (await admin.ask("POST /v1/access-tokens", { body: { name: "x", role: "viewer", ...body } }))

@@ -1,9 +1,10 @@
 // Sessions of browsers: kept in the memory of this process, by a hash of their secret, and bounded in number. They end
-// when the process does, after 30 minutes without a request, and after 12 hours in any case.
+// when the process does, after 30 minutes without use, and after 12 hours in any case. What a page asks by itself is not
+// use: a page that was left open would never log out.
 
 import { createHash, timingSafeEqual } from "node:crypto";
 
-/** How long a session lives without a request. */
+/** How long a session lives without use. */
 export const IDLE_MS_MAX = 30 * 60_000;
 /** How long a session lives at most. */
 export const SESSION_MS_MAX = 12 * 3_600_000;
@@ -56,15 +57,20 @@ export class Sessions {
     return secret;
   }
 
-  /** The session of a secret, which counts as used now; undefined if there is none, or it has ended. */
-  find(secret: string): Session | undefined {
+  /**
+   * The session of a secret; undefined if there is none, or it has ended.
+   *
+   * @param isUse - Whether it counts as used now. Default true.
+   */
+  find(secret: string, isUse = true): Session | undefined {
     const hash = hashOf(secret);
     const session = this.#sessions.get(hash);
     if (session === undefined) return undefined;
-    this.#sessions.delete(hash);
-    if (this.#isOver(session)) return undefined;
-    session.seenMs = this.#options.nowMs();
-    this.#sessions.set(hash, session);
+    if (this.#isOver(session)) {
+      this.#sessions.delete(hash);
+      return undefined;
+    }
+    if (isUse) this.#use(hash, session);
     return session;
   }
 
@@ -77,6 +83,12 @@ export class Sessions {
   /** Ends a session. */
   end(secret: string): void {
     this.#sessions.delete(hashOf(secret));
+  }
+
+  #use(hash: string, session: Kept): void {
+    session.seenMs = this.#options.nowMs();
+    this.#sessions.delete(hash);
+    this.#sessions.set(hash, session);
   }
 
   #isOver({ startedMs, seenMs }: Kept): boolean {
