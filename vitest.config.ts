@@ -8,7 +8,7 @@ import { defineConfig } from "vitest/config";
 /** Files that start or measure processes, or run so long that a process to themselves costs them nothing. */
 const apart = [
   "packages/*/test/**/*.test.ts",
-  "{bench,examples,scripts,test}/**/*.test.ts",
+  "{bench,examples,scripts,sim,test}/**/*.test.ts",
   "packages/**/*.property.test.ts",
   // They replace modules or the environment of their process.
   "packages/server/src/database/sqlite-flush.test.ts",

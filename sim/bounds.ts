@@ -1,0 +1,29 @@
+// What each consistency promises about the most units that one caller can be above its limit (docs/guides and
+// ARCHITECTURE.md say the same in words). A run that exceeds it has found a defect.
+
+import type { Limit } from "sluice";
+import type { Scenario } from "./scenarios.js";
+import type { WorldOptions } from "./world/world.js";
+
+/** The most units above a limit; undefined if nothing is promised. */
+export function boundOf(scenario: Scenario, options: WorldOptions): number | undefined {
+  const byLimit = options.limits.map((limit) => boundOfLimit(limit, scenario, options));
+  return byLimit.includes(undefined) ? undefined : Math.max(...(byLimit as number[]));
+}
+
+function boundOfLimit(limit: Limit, scenario: Scenario, options: WorldOptions): number | undefined {
+  const { consistency, leaseMs } = options;
+  const perMs = "refill" in limit ? limit.refill.amount / limit.refill.everyMs : 0;
+  // A store without persistence forgets up to one limit of each caller.
+  const forgotten = scenario.isStoreFaulty === true ? limit.capacity : 0;
+  switch (consistency) {
+    case "strict":
+      return forgotten;
+    case "leased":
+      return forgotten + perMs * leaseMs;
+    case "eventual":
+    case "local":
+      // Bounded by the number of processes, for as long as they reach the store: measured, and reported.
+      return undefined;
+  }
+}

@@ -1,0 +1,93 @@
+// Random numbers of a simulation: all of them come from one seed, so that a run can be repeated exactly. Each part of a
+// simulation has numbers of its own, so that one part asking for more does not change those of another.
+
+/** A generator with 128 bits of state (sfc32). */
+export class Random {
+  #a: number;
+  #b: number;
+  #c: number;
+  #count = 1;
+
+  /** @param seed - Any number or name; the same one yields the same numbers. */
+  constructor(seed: number | string) {
+    const [a, b, c] = hashesOf(`${seed}`);
+    this.#a = a;
+    this.#b = b;
+    this.#c = c;
+    // The first numbers still show the seed.
+    for (let i = 0; i < 12; i++) this.next();
+  }
+
+  /** A whole number from 0 to 2^32, exclusive. */
+  next(): number {
+    const sum = (((this.#a + this.#b) | 0) + this.#count) | 0;
+    this.#count = (this.#count + 1) | 0;
+    this.#a = this.#b ^ (this.#b >>> 9);
+    this.#b = (this.#c + (this.#c << 3)) | 0;
+    this.#c = ((this.#c << 21) | (this.#c >>> 11)) + sum;
+    this.#c |= 0;
+    return sum >>> 0;
+  }
+
+  /** From 0 to 1, exclusive. */
+  fraction(): number {
+    return this.next() / 2 ** 32;
+  }
+
+  /** A whole number from 0 to `countMax`, exclusive. */
+  below(countMax: number): number {
+    return Math.floor(this.fraction() * countMax);
+  }
+
+  /** A number from `low` to `high`. */
+  between(low: number, high: number): number {
+    return low + this.fraction() * (high - low);
+  }
+
+  /** How many arrivals there are where `mean` are expected. */
+  poisson(mean: number): number {
+    // Beyond some dozens the normal distribution is as good, and takes the same time for any mean.
+    if (mean > 60) return Math.max(0, Math.round(mean + Math.sqrt(mean) * this.#normal()));
+    const floor = Math.exp(-mean);
+    let count = 0;
+    for (let product = this.fraction(); product > floor; product *= this.fraction()) count++;
+    return count;
+  }
+
+  #normal(): number {
+    const radius = Math.sqrt(-2 * Math.log(1 - this.fraction()));
+    return radius * Math.cos(2 * Math.PI * this.fraction());
+  }
+}
+
+/** Callers of whom the nth asks n^-exponent times as often as the first. */
+export class Zipf {
+  readonly #random: Random;
+  readonly #count: number;
+  readonly #power: number;
+  readonly #spread: number;
+
+  /** @param exponent - Above 0 and not 1; traffic of public APIs has about 1.1. */
+  constructor(random: Random, count: number, exponent: number) {
+    this.#random = random;
+    this.#count = count;
+    this.#power = 1 - exponent;
+    this.#spread = (count + 1) ** this.#power - 1;
+  }
+
+  /** A caller, 0 being the busiest. The distribution is the continuous one, rounded down. */
+  next(): number {
+    const rank = (this.#random.fraction() * this.#spread + 1) ** (1 / this.#power);
+    return Math.min(this.#count, Math.floor(rank)) - 1;
+  }
+}
+
+/** Three numbers of 32 bits from a string (FNV-1a, with three starts). */
+function hashesOf(text: string): [number, number, number] {
+  const hash = (start: number) => {
+    let value = start | 0;
+    for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
+    return value;
+  };
+  return [hash(0x811c9dc5), hash(0x3ad8025f), hash(0x7f4a7c15)];
+}

@@ -1,0 +1,97 @@
+// `npm run sim -- SCENARIO`: runs a scenario under each consistency and prints what was found. A run that breaks a
+// promise prints its seed and the shortest list of faults with which it still does.
+
+import { parseArgs } from "node:util";
+import { type RunOptions, type RunResult, runScenario } from "./run.js";
+import { scenarioOf, scenarios } from "./scenarios.js";
+import { brokenPromise, shrinkFaults } from "./shrink.js";
+import { toTable } from "./table.js";
+import { CONSISTENCIES, type Consistency } from "./world/node.js";
+
+const USAGE = `npm run sim -- SCENARIO [options]
+
+SCENARIO is "all" or one of
+${scenarios.map(({ name, about }) => `  ${name.padEnd(15)} ${about}`).join("\n")}
+
+  --consistency NAME  strict, leased, eventual or local; default: each
+  --seed N            where random numbers start; default 1
+  --seeds N           runs this many seeds, from --seed on; default 1
+  --nodes N           how many processes; default: what the scenario says
+  --factor N          times the traffic of the scenario; default 1
+  --json              one line of JSON for each run`;
+const EXIT_FAILED = 1;
+const EXIT_USAGE = 2;
+
+const { isJson, runs } = readArguments();
+const results: RunResult[] = [];
+for (const run of runs) {
+  const result = await runScenario(run);
+  results.push(result);
+  if (isJson) console.log(JSON.stringify(result));
+  const broken = brokenPromise(result);
+  if (broken !== undefined) await report(run, broken);
+}
+if (!isJson) console.log(toTable(results));
+
+async function report(run: RunOptions, broken: string): Promise<void> {
+  process.exitCode = EXIT_FAILED;
+  const { scenario, consistency, seed } = run;
+  console.error(
+    `${scenario.name}, ${consistency}, seed ${seed}: ${broken}. It takes these faults:`,
+  );
+  for (const { atMs, what } of await shrinkFaults(run)) console.error(`  at ${atMs} ms ${what}`);
+}
+
+function readArguments(): { isJson: boolean; runs: readonly RunOptions[] } {
+  try {
+    const { positionals, values } = parseArgs({
+      allowPositionals: true,
+      options: {
+        consistency: { type: "string" },
+        seed: { type: "string", default: "1" },
+        seeds: { type: "string", default: "1" },
+        nodes: { type: "string" },
+        factor: { type: "string", default: "1" },
+        json: { type: "boolean", default: false },
+      },
+    });
+    if (positionals.length !== 1) throw new RangeError("name one scenario, or all");
+    const [name] = positionals;
+    const chosen = name === "all" ? scenarios : [scenarioOf(name)];
+    const seed = toNumber("seed", values.seed);
+    const seeds = Array.from({ length: toNumber("seeds", values.seeds) }, (_, i) => seed + i);
+    const nodes = values.nodes === undefined ? {} : { nodes: toNumber("nodes", values.nodes) };
+    const factor = toNumber("factor", values.factor);
+    const consistencies = toConsistencies(values.consistency);
+    const runs = chosen.flatMap((scenario) =>
+      seeds.flatMap((each) =>
+        consistencies.map((consistency) => ({
+          scenario,
+          consistency,
+          seed: each,
+          factor,
+          ...nodes,
+        })),
+      ),
+    );
+    return { isJson: values.json, runs };
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${USAGE}`);
+    process.exit(EXIT_USAGE);
+  }
+}
+
+function toNumber(name: string, text: string): number {
+  const value = Number(text);
+  if (value > 0 && value < Number.POSITIVE_INFINITY) return value;
+  throw new RangeError(`--${name} must be a number above 0, got ${JSON.stringify(text)}`);
+}
+
+function toConsistencies(name: string | undefined): readonly Consistency[] {
+  if (name === undefined) return CONSISTENCIES;
+  const found = CONSISTENCIES.find((each) => each === name);
+  if (found !== undefined) return [found];
+  throw new RangeError(
+    `--consistency must be ${CONSISTENCIES.join(", ")}, got ${JSON.stringify(name)}`,
+  );
+}

@@ -1,0 +1,130 @@
+// One run: a scenario under one consistency from one seed, and what was found.
+
+import { boundOf } from "./bounds.js";
+import type { Random } from "./kernel/random.js";
+import { Simulation, START_MS } from "./kernel/simulation.js";
+import { type Fault, type Scenario, USUAL } from "./scenarios.js";
+import type { Consistency } from "./world/node.js";
+import { World, type WorldOptions } from "./world/world.js";
+
+/** Which run. */
+export interface RunOptions {
+  readonly scenario: Scenario;
+  readonly consistency: Consistency;
+  readonly seed: number;
+  /** Default: what the scenario says. */
+  readonly nodes?: number;
+  /** Default: those of the scenario. */
+  readonly faults?: readonly Fault[];
+  /** The whole traffic is this many times what the scenario says; default 1. */
+  readonly factor?: number;
+}
+
+/** What a run found. Everything but `tookMs` is the same whenever it is repeated. */
+export interface RunResult {
+  readonly scenario: string;
+  readonly consistency: Consistency;
+  readonly seed: number;
+  readonly nodes: number;
+  readonly decisions: number;
+  readonly admitted: number;
+  readonly refused: number;
+  /** The most units by which a caller was above its limit, as a share of the limit. */
+  readonly overshoot: number;
+  /** What the overshoot may be at most, as a share of the limit; undefined if nothing is promised. */
+  readonly overshootMax: number | undefined;
+  /** Admissions that one exact counter would have refused, as a share of all admissions. */
+  readonly excess: number;
+  /** Refusals that one exact counter would have admitted, as a share of all decisions. */
+  readonly early: number;
+  /** Decisions by `onStoreFailure`, as a share of all. */
+  readonly fallback: number;
+  readonly storeCallsPerSecond: number;
+  /** Calls of the store for a thousand decisions. */
+  readonly storeCallsPerThousand: number;
+  readonly bytesPerThousand: number;
+  readonly decisionsPerNodeSecond: number;
+  /** Requests without an answer three seconds after the last one, and rejected ones; there should be none of either. */
+  readonly unanswered: number;
+  readonly failures: number;
+  /** Real time. */
+  readonly tookMs: number;
+}
+
+/** How long after the last request the world goes on, so that every answer arrives. */
+const AFTERMATH_MS = 3_000;
+
+/** Runs a scenario. */
+export async function runScenario(options: RunOptions): Promise<RunResult> {
+  const startMs = performance.now();
+  const { scenario } = options;
+  const simulation = new Simulation(options.seed);
+  const world = new World(simulation, optionsOf(options));
+  const ask = scenario.ask ?? ((all: World) => all.askRandomly());
+  const random = simulation.randomOf("arrivals");
+  const factor = options.factor ?? 1;
+  for (const fault of options.faults ?? faultsOf(options))
+    simulation.after(fault.atMs, () => fault.apply(world));
+  every(simulation, scenario.durationMs, () => {
+    const perMs = (factor * scenario.ratePerSecond(simulation.nowMs - START_MS)) / 1_000;
+    arrive(random, perMs, () => ask(world));
+  });
+  await simulation.run(scenario.durationMs + AFTERMATH_MS);
+  world.truth.end();
+  return toResult(options, world, performance.now() - startMs);
+}
+
+/** What goes wrong in a run, in the order of time. */
+export function faultsOf(options: RunOptions): readonly Fault[] {
+  const random = new Simulation(options.seed).randomOf("faults");
+  const faults = options.scenario.faults?.(optionsOf(options), random) ?? [];
+  return [...faults].sort((a, b) => a.atMs - b.atMs);
+}
+
+function optionsOf({ scenario, consistency, nodes }: RunOptions): WorldOptions {
+  const options = { ...USUAL, ...scenario.options, consistency };
+  return nodes === undefined ? options : { ...options, nodes };
+}
+
+/** Does something at the start of every millisecond. */
+function every(simulation: Simulation, durationMs: number, task: () => void): void {
+  const endMs = simulation.nowMs + durationMs;
+  const tick = () => {
+    task();
+    if (simulation.nowMs + 1 < endMs) simulation.after(1, tick);
+  };
+  simulation.after(0, tick);
+}
+
+function arrive(random: Random, mean: number, ask: () => void): void {
+  for (let left = random.poisson(mean); left > 0; left--) ask();
+}
+
+function toResult(options: RunOptions, world: World, tookMs: number): RunResult {
+  const { scenario, consistency, seed } = options;
+  const { counts } = world.truth;
+  const seconds = scenario.durationMs / 1_000;
+  const capacity = Math.min(...world.options.limits.map((limit) => limit.capacity));
+  const bound = boundOf(scenario, world.options);
+  return {
+    scenario: scenario.name,
+    consistency,
+    seed,
+    nodes: world.nodes.length,
+    decisions: world.decisions,
+    admitted: counts.admitted,
+    refused: counts.refused,
+    overshoot: counts.overshootUnitsMax / capacity,
+    overshootMax: bound === undefined ? undefined : bound / capacity,
+    excess: counts.admitted === 0 ? 0 : counts.excessUnits / counts.admitted,
+    early: counts.earlyRefusals / world.decisions,
+    fallback: world.fallbackDecisions / world.decisions,
+    storeCallsPerSecond: world.server.calls / seconds,
+    storeCallsPerThousand: (1_000 * world.server.calls) / world.decisions,
+    bytesPerThousand: (1_000 * world.traffic.bytes) / world.decisions,
+    decisionsPerNodeSecond: world.decisions / world.nodes.length / seconds,
+    unanswered: world.unanswered,
+    failures: world.failures,
+    tookMs,
+  };
+}

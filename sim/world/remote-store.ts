@@ -1,0 +1,119 @@
+// A shared store as a process sees it: every call goes over the network and is answered later, or never. What stands in
+// front of it (guard, leases, deny cache) is the library's own.
+
+import type { Charge, DecideOptions, MemoryStore, Outcome, Settling, Store, Verdict } from "sluice";
+import type { Link } from "./link.js";
+import type { StoreServer } from "./store-server.js";
+
+/** Bytes of a call without its charges, of one charge, and of an answer to it, as in Redis's protocol. */
+const CALL_BYTES = 120;
+const CHARGE_BYTES = 60;
+const VERDICT_BYTES = 40;
+
+/** A store behind a network. */
+export class RemoteStore implements Store {
+  readonly isRemote = true;
+  readonly #link: Link;
+  readonly #server: StoreServer;
+  readonly #readMs: () => number;
+  /** The true time at which the store did what was answered last. */
+  decidedAtMs = 0;
+  #isConnected = true;
+
+  /** @param readMs - Reads the true time. */
+  constructor(link: Link, server: StoreServer, readMs: () => number) {
+    this.#link = link;
+    this.#server = server;
+    this.#readMs = readMs;
+  }
+
+  decide(charges: readonly Charge[], options?: DecideOptions) {
+    return this.#call(charges.length, (store, nowMs) =>
+      asShared(store.decide(at(charges, nowMs), { ...options, blockNowMs: nowMs })),
+    );
+  }
+
+  peek(charges: readonly Charge[]) {
+    return this.#call(charges.length, (store, nowMs) =>
+      store.peek(at(charges, nowMs), { blockNowMs: nowMs }).map(fromStore),
+    );
+  }
+
+  debit(charges: readonly Charge[]) {
+    return this.#call(charges.length, (store, nowMs) => store.debit(at(charges, nowMs)));
+  }
+
+  settle(settlings: readonly Settling[]) {
+    return this.#call(settlings.length, (store, nowMs) =>
+      store.settle(settlings.map((settling) => ({ ...settling, nowMs }))),
+    );
+  }
+
+  refund(charges: readonly Charge[]) {
+    return this.#call(charges.length, (store, nowMs) => store.refund(at(charges, nowMs)));
+  }
+
+  reset(charges: readonly Charge[]) {
+    return this.#call(charges.length, (store, nowMs) => store.reset(at(charges, nowMs)));
+  }
+
+  block(scope: string, key: string, until: { untilMs: number; nowMs: number }) {
+    return this.#call(1, (store, nowMs) =>
+      store.block(scope, key, { untilMs: nowMs + until.untilMs - until.nowMs, nowMs }),
+    );
+  }
+
+  unblock(scope: string, key: string) {
+    return this.#call(1, (store) => store.unblock(scope, key));
+  }
+
+  close(): void {}
+
+  /** The process is gone: answers under way reach no one. */
+  disconnect(): void {
+    this.#isConnected = false;
+  }
+
+  #call<T>(charges: number, act: (store: MemoryStore, nowMs: number) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#link.sendThere(CALL_BYTES + charges * CHARGE_BYTES, () =>
+        this.#server.answer(charges, (store, nowMs) => {
+          const decidedAtMs = this.#readMs();
+          const conclude = toAnswer(() => act(store, nowMs), resolve, reject);
+          this.#link.sendBack(charges * VERDICT_BYTES, () => {
+            if (!this.#isConnected) return;
+            this.decidedAtMs = decidedAtMs;
+            conclude();
+          });
+        }),
+      );
+    });
+  }
+}
+
+/** Does something now, and returns a function that says later how it went. */
+function toAnswer<T>(
+  act: () => T,
+  resolve: (value: T) => void,
+  reject: (error: unknown) => void,
+): () => void {
+  try {
+    const value = act();
+    return () => resolve(value);
+  } catch (error) {
+    return () => reject(error);
+  }
+}
+
+function at(charges: readonly Charge[], nowMs: number): readonly Charge[] {
+  return charges.map((charge) => ({ ...charge, nowMs }));
+}
+
+/** The outcome as a shared store answers it. */
+function asShared(outcome: Outcome): Outcome {
+  return { ...outcome, verdicts: outcome.verdicts.map(fromStore) };
+}
+
+function fromStore(verdict: Verdict): Verdict {
+  return { ...verdict, source: "store" };
+}
