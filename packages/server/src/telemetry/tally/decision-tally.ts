@@ -13,7 +13,7 @@ import {
   type LimitVerdict,
   type ListenerName,
 } from "../telemetry.js";
-import { DistinctKeys } from "./distinct-keys.js";
+import { DistinctKeys, hashText } from "./distinct-keys.js";
 import { Periods } from "./periods.js";
 import { OTHER_RULES, type RuleMeter, type RuleMeters } from "./rule-meters.js";
 
@@ -78,6 +78,7 @@ export class DecisionTally {
   #charge: DecidedCharge | undefined;
   #isRuleDelayed = false;
   #refusedKey: string | undefined;
+  #refusedHash = 0;
 
   constructor(options: TallyOptions) {
     this.#options = options;
@@ -179,13 +180,22 @@ export class DecisionTally {
 
   #countCharge(meter: RuleMeter, key: string, shadow: boolean, isKnown: boolean): void {
     meter.rollTo(this.#period);
-    if (meter.hottest.hit(key)) meter.hotKeysDetected++;
     meter.keys ??= this.#keysOf(meter.keyType);
-    this.#options.sampling.see(meter.keys.add(key));
+    // The key is hashed once, for all that know keys by a hash.
+    const hash = meter.keys.add(key);
+    if (meter.hottest.hit(key, hash)) meter.hotKeysDetected++;
+    this.#options.sampling.see(hash);
+    if (this.#refusedKey !== undefined)
+      this.#refusedHash = this.#hashOf(this.#refusedKey, key, hash);
     if (shadow) this.#countShadow(meter, isKnown);
     else this.#countEnforced(meter);
     this.#refusedKey = undefined;
     this.#isRuleDelayed = false;
+  }
+
+  /** The hash of the key that was refused, mostly the one that was just hashed. */
+  #hashOf(refusedKey: string, key: string, hash: number): number {
+    return refusedKey === key ? hash : hashText(refusedKey, this.#options.seed);
   }
 
   #countEnforced(meter: RuleMeter): void {
@@ -196,7 +206,7 @@ export class DecisionTally {
       } else meter.allowed++;
     } else if (this.#refusedKey !== undefined) {
       meter.blocked[this.#reason]++;
-      meter.refuse(this.#refusedKey);
+      meter.refuse(this.#refusedKey, this.#refusedHash);
     }
   }
 
@@ -204,7 +214,7 @@ export class DecisionTally {
     if (this.#refusedKey !== undefined) {
       meter.shadowBlocked++;
       this.shadowBlocked++;
-      meter.refuse(this.#refusedKey);
+      meter.refuse(this.#refusedKey, this.#refusedHash);
     } else if (isKnown) meter.shadowAllowed++;
   }
 

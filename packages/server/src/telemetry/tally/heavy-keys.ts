@@ -4,15 +4,13 @@
 
 import { SpaceSavingSketch, type WatchedCount } from "sluice/space-saving";
 
-// Taken off its prototype, as in distinct-keys.ts and for the same reason.
-const { charCodeAt } = String.prototype;
-
-/** How many prints distinguish keys before they are looked up: a power of two. */
+/** How many prints, the lowest bits of their hashes, distinguish keys before they are looked up: a power of two. */
 const PRINTS = 1_024;
 
 /** A key that is watched. */
 interface WatchedKey extends WatchedCount {
   key: string;
+  print: number;
 }
 
 /** How keys are watched. */
@@ -40,10 +38,15 @@ export class HeavyKeys {
     this.#hotHits = hotHits;
   }
 
-  /** Counts a key. Returns whether it has just become hot: it is so this period and was not in the last. */
-  hit(key: string): boolean {
-    const known = this.#prints[printOf(key)] === 0 ? undefined : this.#byKey.get(key);
-    const watched = known ?? this.#watch(key);
+  /**
+   * Counts a key. Returns whether it has just become hot: it is so this period and was not in the last.
+   *
+   * @param hash - Any whole number from 0 to below 2 ** 32, always the same for the same key.
+   */
+  hit(key: string, hash: number): boolean {
+    const print = hash & (PRINTS - 1);
+    const known = this.#prints[print] === 0 ? undefined : this.#byKey.get(key);
+    const watched = known ?? this.#watch(key, print);
     if (watched === undefined) return false;
     watched.count++;
     watched.hits++;
@@ -63,27 +66,28 @@ export class HeavyKeys {
   }
 
   /** Starts to watch a new key; undefined if it gets no place this time. */
-  #watch(key: string): WatchedKey | undefined {
+  #watch(key: string, print: number): WatchedKey | undefined {
     // The lowest rank is at most the lowest count, which is looked for only if the draw may pass.
     const draw = this.#chance();
     if (draw * (this.#sketch.rankMin + 1) >= 1) return undefined;
-    if (!this.#sketch.isFull) return this.#add(key);
+    if (!this.#sketch.isFull) return this.#add(key, print);
     const lightest = this.#sketch.lightest();
-    return draw * (lightest.count + 1) >= 1 ? undefined : this.#replace(lightest, key);
+    return draw * (lightest.count + 1) >= 1 ? undefined : this.#replace(lightest, key, print);
   }
 
-  #add(key: string): WatchedKey {
-    const watched = { key, count: 0, error: 0, rank: 0, hits: 0, hitsBefore: 0 };
+  #add(key: string, print: number): WatchedKey {
+    const watched = { key, print, count: 0, error: 0, rank: 0, hits: 0, hitsBefore: 0 };
     this.#know(watched);
     this.#sketch.add(watched);
     return watched;
   }
 
   /** Watches another key in the same place, by the same object: it continues from its count. */
-  #replace(watched: WatchedKey, key: string): WatchedKey {
+  #replace(watched: WatchedKey, key: string, print: number): WatchedKey {
     this.#byKey.delete(watched.key);
-    this.#prints[printOf(watched.key)]--;
+    this.#prints[watched.print]--;
     watched.key = key;
+    watched.print = print;
     watched.error = watched.count;
     watched.hits = 0;
     watched.hitsBefore = 0;
@@ -93,17 +97,6 @@ export class HeavyKeys {
 
   #know(watched: WatchedKey): void {
     this.#byKey.set(watched.key, watched);
-    this.#prints[printOf(watched.key)]++;
+    this.#prints[watched.print]++;
   }
-}
-
-/** A number below {@link PRINTS} out of a few characters, which costs less than to hash them all. */
-function printOf(key: string): number {
-  const end = key.length - 1;
-  const mixed =
-    charCodeAt.call(key, end) ^
-    (charCodeAt.call(key, end - 1) << 2) ^
-    (charCodeAt.call(key, end - 2) << 4) ^
-    (charCodeAt.call(key, end >> 1) << 6);
-  return (mixed ^ key.length) & (PRINTS - 1);
 }

@@ -107,10 +107,10 @@ export class RuleMeter {
     return this.#refused ?? [];
   }
 
-  /** Counts a refusal of a key. */
-  refuse(key: string): void {
+  /** Counts a refusal of a key, by its hash in {@link DistinctKeys}. */
+  refuse(key: string, hash: number): void {
     this.#refused ??= new HeavyKeys(this.#watch);
-    this.#refused.hit(key);
+    this.#refused.hit(key, hash);
   }
 
   /** Counts a request that was settled. */

@@ -1,18 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { Latency } from "../metrics/latency.js";
 import { createRandom } from "../random.js";
-import { DistinctKeys } from "./distinct-keys.js";
+import { DistinctKeys, hashText } from "./distinct-keys.js";
 import { HeavyKeys } from "./heavy-keys.js";
 import { Periods } from "./periods.js";
 
 describe("heavy keys", () => {
   const watch = (keysMax: number) =>
     new HeavyKeys({ keysMax, chance: createRandom(2), hotHits: 3 });
+  const hit = (keys: HeavyKeys, key: string) => keys.hit(key, hashText(key, 12_345));
   const top = (keys: HeavyKeys) => [...keys].sort((a, b) => b.hits - a.hits);
 
   it("are counted exactly while all of them fit", () => {
     const keys = watch(4);
-    for (const key of ["a", "b", "a", "c", "a", "b"]) keys.hit(key);
+    for (const key of ["a", "b", "a", "c", "a", "b"]) hit(keys, key);
     expect(top(keys)).toEqual([
       { key: "a", hits: 3 },
       { key: "b", hits: 2 },
@@ -24,16 +25,25 @@ describe("heavy keys", () => {
     const chance = createRandom(1);
     const keys = watch(40);
     for (let i = 0; i < 100_000; i++) {
-      keys.hit(chance() < 0.2 ? `heavy-${Math.floor(chance() * 3)}` : `once-${i}`);
+      hit(keys, chance() < 0.2 ? `heavy-${Math.floor(chance() * 3)}` : `once-${i}`);
     }
     expect([...keys].length).toBeLessThanOrEqual(40);
     const names = top(keys).map(({ key }) => key);
     expect(names.slice(0, 3).sort()).toEqual(["heavy-0", "heavy-1", "heavy-2"]);
   });
 
+  it("are told apart where their hashes are the same", () => {
+    const keys = watch(4);
+    for (const key of ["a", "b", "a"]) keys.hit(key, 7);
+    expect(top(keys)).toEqual([
+      { key: "a", hits: 2 },
+      { key: "b", hits: 1 },
+    ]);
+  });
+
   it("are hot once for as long as they stay so, and again when they have cooled", () => {
     const keys = watch(4);
-    const hitsUntilHot = () => [keys.hit("a"), keys.hit("a"), keys.hit("a"), keys.hit("a")];
+    const hitsUntilHot = () => Array.from({ length: 4 }, () => hit(keys, "a"));
     expect(hitsUntilHot()).toEqual([false, false, true, false]);
     keys.roll(1);
     expect(hitsUntilHot()).toEqual([false, false, false, false]);
@@ -43,9 +53,9 @@ describe("heavy keys", () => {
 
   it("are forgotten two periods after they came last", () => {
     const keys = watch(4);
-    keys.hit("old");
+    hit(keys, "old");
     keys.roll(1);
-    keys.hit("new");
+    hit(keys, "new");
     expect(top(keys).length).toBe(2);
     keys.roll(1);
     expect(top(keys)).toEqual([{ key: "new", hits: 1 }]);
