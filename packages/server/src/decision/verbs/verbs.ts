@@ -38,6 +38,8 @@ export interface Call {
   readonly requestId?: string | undefined;
   /** The time of all requests of a batch, by the clock of the core; undefined: the time when it is decided. */
   readonly nowMs?: number | undefined;
+  /** The options of every request of a batch that brings no cost. They are shared and must not be changed. */
+  readonly options?: RequestOptions;
   /** The index of the token that it came with. */
   readonly token: number;
 }
@@ -68,7 +70,8 @@ export class Verbs {
    * its decision (bench service/batch).
    */
   together<T>({ token }: Call, decide: (call: Call) => T): T {
-    const call = { nowMs: this.#core.clock.now(), token };
+    const nowMs = this.#core.clock.now();
+    const call = { nowMs, options: { nowMs }, token };
     return this.#core.telemetry.together(() => decide(call));
   }
 
@@ -220,9 +223,9 @@ export class Verbs {
     const { limiter, isCalendar } = this.#limiters.of(request.limit, request.name, call.token);
     const refused = this.#refuse(request);
     if (refused !== undefined) return this.#answerInline(refused, request);
-    const options = toOptions(request.cost, call);
+    const { requestId, token } = call;
     // The time of a call is monotonic; quotas follow the calendar.
-    if (isCalendar) options.nowMs = undefined;
+    const options = toOptions(request.cost, isCalendar ? { requestId, token } : call);
     const decided = limiter.check(request.key, options);
     return isThenable(decided)
       ? this.#answerInlineLater(decided, request)
@@ -283,7 +286,8 @@ export class Verbs {
 /** The options of a call for a limiter or a policy. */
 function toOptions(cost: number | undefined, call: Call): RequestOptions {
   // Field by field: spreading a call that has a time takes longer than the decision.
-  const { requestId, nowMs } = call;
+  const { requestId, nowMs, options } = call;
+  if (cost === undefined && options !== undefined) return options;
   return { cost, requestId, nowMs } as RequestOptions;
 }
 
