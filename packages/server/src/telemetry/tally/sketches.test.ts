@@ -32,7 +32,7 @@ describe("heavy keys", () => {
     expect(names.slice(0, 3).sort()).toEqual(["heavy-0", "heavy-1", "heavy-2"]);
   });
 
-  it("are told apart where their hashes are the same", () => {
+  it("are counted separately if their hashes are the same", () => {
     const keys = watch(4);
     for (const key of ["a", "b", "a"]) keys.hit(key, 7);
     expect(top(keys)).toEqual([
