@@ -3,14 +3,10 @@
 import {
   type Charge,
   type Clock,
-  type Counter,
   type CounterStatus,
   type DecideOptions,
-  type DurableOptions,
   type Outcome,
   type PeekOptions,
-  type QuotaLimit,
-  quotaPeriod,
   type Settling,
   SluiceError,
   type Store,
@@ -20,17 +16,17 @@ import { every } from "../base/clock.js";
 import type { Database } from "../database/database.js";
 import { runOverRows } from "../database/row-lists.js";
 import { Account } from "./accounts/account.js";
-import { accountIdOf, toSubject } from "./accounts/account-id.js";
+import { toSubject } from "./accounts/account-id.js";
 import { blockEndMs, emptyRow, type ReadAccountRow } from "./accounts/account-row.js";
-import type { AccountSpec } from "./accounts/account-spec.js";
+import { type AccountSpec, neighboursOf, toSpec } from "./accounts/account-spec.js";
 import type { EntryRow } from "./accounts/entry.js";
-import { catchUp, openAccount } from "./accounts/periods.js";
+import { catchUp, endExpired, openAccount } from "./accounts/periods.js";
 import { GroupCommit, type GroupCommitStats } from "./commit/group-commit.js";
 import type { Operation } from "./commit/operation.js";
 import { ChargeOperation } from "./operations/charge.js";
 import { type ActName, ActOperation } from "./operations/operator.js";
 import { ExpireOperation, SettleOperation } from "./operations/settle.js";
-import { toBlocked, toVerdict } from "./operations/verdicts.js";
+import { toBlocked, toStatus, toVerdict } from "./operations/verdicts.js";
 import { randomPrefix } from "./random-prefix.js";
 import { statements } from "./sql/statements.js";
 
@@ -63,10 +59,6 @@ const ACCOUNTS_CACHED_MAX = 20_000;
 const SWEEP_MAX = 500;
 /** A lease is spent or returned within a second: the process of one that is older has died. */
 const LEASE_MS_MAX = 60_000;
-/** A request that was admitted before a period ended is known by its id for so long in the next. */
-const EARLIER_MS = 86_400_000;
-
-const PLAIN: DurableOptions = { carryOverMax: 0, alertShares: [] };
 
 /** A store of quotas in a database that has the schema of this version. */
 export class LedgerStore implements Store {
@@ -117,7 +109,7 @@ export class LedgerStore implements Store {
       new ChargeOperation({
         charges,
         specs: charges.map((charge) => toSpec(charge, nowMs)),
-        earlierIds: charges.map((charge) => (isNamed ? earlierIdOf(charge, nowMs) : undefined)),
+        neighbours: isNamed ? charges.map((charge) => neighboursOf(charge, nowMs)) : [],
         kind,
         idempotencyKey: isNamed ? `request:${toSubject(requestId)}` : this.#nextKey(),
         isNamed,
@@ -128,26 +120,27 @@ export class LedgerStore implements Store {
   }
 
   async peek(charges: readonly Charge[], _options?: PeekOptions): Promise<readonly Verdict[]> {
-    this.#mustBeOpen();
-    const nowMs = this.#nowMs();
-    const specs = charges.map((charge) => toSpec(charge, nowMs));
-    const query = this.#database.query.bind(this.#database);
-    const ids = [...new Set(specs.map(({ id }) => id))].map((id) => [id]);
-    const rows = await runOverRows<ReadAccountRow>(query, statements.readAccounts, ids);
-    const blocks = await this.#blocksOf(specs, rows);
-    return specs.map((spec, i) => {
-      const account = new Account(rows.find(({ id }) => id === spec.id) ?? emptyRow(spec));
+    const read = await this.#read(charges);
+    return read.map(({ account, spec, blockedUntilMs, nowMs }, i) => {
       const { cost } = charges[i] as Charge;
-      const writer = { actor: "", atMs: nowMs };
-      if (account.isOpen) catchUp(account, spec, writer);
-      else openAccount(account, spec, undefined, writer);
+      if (account.isOpen) catchUp(account, spec, { actor: "", atMs: nowMs });
+      else openAccount(account, spec, undefined, { actor: "", atMs: nowMs });
       const allowed = cost <= account.balance;
-      return toBlocked(toVerdict(account, cost, { allowed, nowMs }), (blocks[i] as number) - nowMs);
+      return toBlocked(toVerdict(account, cost, { allowed, nowMs }), blockedUntilMs - nowMs);
     });
   }
 
-  debit(charges: readonly Charge[]): Promise<readonly CounterStatus[]> {
-    return this.#act("debit", charges);
+  async debit(charges: readonly Charge[]): Promise<readonly CounterStatus[]> {
+    const isReading = charges.every(({ cost, isAnyTier }) => cost === 0 && isAnyTier === true);
+    if (!isReading) return this.#act("debit", charges);
+    // An operator's question, whose limit may be that of another tier: an account that is open keeps its quota.
+    const read = await this.#read(charges);
+    return read.map(({ account, spec, nowMs }) => {
+      const writer = { actor: "", atMs: nowMs };
+      if (account.isOpen) endExpired(account, writer);
+      else openAccount(account, spec, undefined, writer);
+      return toStatus(account, nowMs);
+    });
   }
 
   async settle(settlings: readonly Settling[]): Promise<void> {
@@ -207,13 +200,28 @@ export class LedgerStore implements Store {
     this.#mustBeOpen();
     for (const { cost } of charges) mustBeWhole(cost);
     const nowMs = this.#nowMs();
-    // An operator names a rule and a key, whose tier is not known: an open account keeps its quota.
-    const keepsQuota = name !== "debit";
     const acts = charges.map((charge) => ({
-      spec: { ...toSpec(charge, nowMs), keepsQuota },
+      spec: toSpec(charge, nowMs),
       units: charge.cost,
+      isAnyTier: charge.isAnyTier === true,
+      ...toNamed(charge, nowMs),
     }));
     return this.#commit.run(new ActOperation(name, acts, this.#nextKey()));
+  }
+
+  /** The accounts of charges as they are, in memory. */
+  async #read(charges: readonly Charge[]) {
+    this.#mustBeOpen();
+    const nowMs = this.#nowMs();
+    const specs = charges.map((charge) => toSpec(charge, nowMs));
+    const query = this.#database.query.bind(this.#database);
+    const ids = [...new Set(specs.map(({ id }) => id))].map((id) => [id]);
+    const rows = await runOverRows<ReadAccountRow>(query, statements.readAccounts, ids);
+    const blocks = await this.#blocksOf(specs, rows);
+    return specs.map((spec, i) => {
+      const account = new Account(rows.find(({ id }) => id === spec.id) ?? emptyRow(spec));
+      return { spec, account, blockedUntilMs: blocks[i] as number, nowMs };
+    });
   }
 
   /** When the block of each subject ends: accounts that are not there yet may have one too. */
@@ -247,27 +255,12 @@ export class LedgerStore implements Store {
   }
 }
 
-/** The account of a charge, in the period that holds `nowMs`. */
-export function toSpec(
-  { counter, key }: Pick<Charge, "counter" | "key">,
-  nowMs: number,
-): AccountSpec {
-  const limit = toQuota(counter);
-  const { startMs, endMs } = quotaPeriod(limit, nowMs);
-  const { scope: meter, part, durable = PLAIN } = counter;
-  const name = { meter, part, subject: toSubject(key), startsAtMs: startMs };
-  return { id: accountIdOf(name), name, endsAtMs: endMs, limit, durable };
-}
-
-function earlierIdOf(charge: Charge, nowMs: number): string | undefined {
-  const { startMs } = quotaPeriod(toQuota(charge.counter), nowMs);
-  return nowMs - startMs < EARLIER_MS ? toSpec(charge, startMs - 1).id : undefined;
-}
-
-function toQuota({ scope, limit }: Counter): QuotaLimit {
-  if (limit.algorithm === "quota") return limit;
-  const seen = `"${scope}" has a limit of kind ${limit.algorithm}; a ledger holds quotas only`;
-  throw new SluiceError("SLUICE_LIMIT_INVALID", seen);
+/** What an act that may be sent again is known by. */
+function toNamed(charge: Charge, nowMs: number) {
+  const { requestId } = charge;
+  if (requestId === undefined) return {};
+  const idempotencyKey = `act:${toSubject(requestId)}`;
+  return { idempotencyKey, neighbours: neighboursOf(charge, nowMs) };
 }
 
 function mustBeWhole(cost: number): void {

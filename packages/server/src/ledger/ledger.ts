@@ -5,7 +5,8 @@ import type { Clock, Counter } from "sluice";
 import { ServerError, show } from "../base/errors.js";
 import type { Database } from "../database/database.js";
 import { toSubject } from "./accounts/account-id.js";
-import { LedgerStore, type LedgerStoreOptions, toSpec } from "./ledger-store.js";
+import { neighboursOf, toSpec } from "./accounts/account-spec.js";
+import { LedgerStore, type LedgerStoreOptions } from "./ledger-store.js";
 import { type Corrected, CorrectOperation } from "./operations/operator.js";
 import { statements } from "./sql/statements.js";
 
@@ -102,9 +103,8 @@ export class Ledger {
     }
     const { amount, expiresAtMs, actor, reason } = request;
     const correction = { kind, amount, expiresAtMs, actor, reason };
-    const earlierId = await this.#madeIn(request, operatorKey);
-    const made = earlierId === undefined ? {} : { earlierId };
-    const operator = { ...correction, idempotencyKey: operatorKey, ...account, ...made };
+    const madeInId = await this.#madeIn(request, operatorKey);
+    const operator = { ...correction, idempotencyKey: operatorKey, ...account, madeInId };
     const corrected = await this.store.run(new CorrectOperation(operator));
     if (corrected === "ended") return this.#correct(kind, request);
     if (corrected === "too large") throw invalid(TOO_LARGE);
@@ -125,8 +125,8 @@ export class Ledger {
     const counter = this.#findCounter(meter, key);
     if (counter?.limit.algorithm === "quota") {
       const spec = toSpec({ counter, key }, nowMs);
-      const earlierId = toSpec({ counter, key }, spec.name.startsAtMs - 1).id;
-      return { accountId: spec.id, spec, earlierId };
+      const { contested } = neighboursOf({ counter, key }, nowMs);
+      return { accountId: spec.id, spec, contested };
     }
     const values = [toSubject(key), meter, 0, nowMs];
     const [row] = await this.#database.query<{ id: string }>(statements.currentAccount, values);

@@ -49,6 +49,16 @@ export interface Charge {
   readonly shadow?: boolean;
   /** The caller, if many callers share the key: it chooses the shard of a split limit. */
   readonly caller?: string | undefined;
+  /**
+   * Of an operator's act on a rule and a key: the limit may be that of another tier. A store that knows which limit is in
+   * force keeps it. Default false.
+   */
+  readonly isAnyTier?: boolean | undefined;
+  /**
+   * Of a refund or reset: one that is sent twice with the same id happens once in stores that keep what they did, such as
+   * a ledger. Others ignore it. Default: each happens.
+   */
+  readonly requestId?: string | undefined;
 }
 
 /** How a counter stands: a verdict on a cost of nothing, with what is in use. */

@@ -25,8 +25,8 @@ export function openAccount(
 /** Ends grants that have expired, and applies another quota. */
 export function catchUp(account: Account, spec: AccountSpec, writer: Writer): void {
   endExpired(account, writer);
-  const { limit, keepsQuota } = spec;
-  if (limit.capacity === account.quota || keepsQuota === true) return;
+  const { limit } = spec;
+  if (limit.capacity === account.quota) return;
   const difference = limit.capacity - account.quota;
   const share = limit.prorate === true ? shareLeft(account, writer.atMs) : 1;
   const amount = account.changeQuota(limit.capacity, Math.trunc(difference * share));

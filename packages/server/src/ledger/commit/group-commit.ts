@@ -209,7 +209,7 @@ export class GroupCommit {
   async #makeUnknown(batch: readonly Pending[]): Promise<void> {
     const unknown = new Map<string, AccountSpec>();
     for (const { operation } of batch) {
-      for (const spec of operation.specs) {
+      for (const spec of [...operation.specs, ...(operation.unopened ?? [])]) {
         if (!this.#known.has(spec.id)) unknown.set(spec.id, spec);
       }
     }

@@ -39,6 +39,8 @@ export interface BatchAccounts {
 export interface Operation<T> {
   /** Accounts that it needs: made and opened if they are not there. */
   readonly specs: readonly AccountSpec[];
+  /** Accounts that it needs, made if they are not there, and not opened: nothing is charged to them. */
+  readonly unopened?: readonly AccountSpec[];
   /** Accounts that it needs and that are there, by id. */
   readonly ids?: readonly string[];
   /**
@@ -56,6 +58,15 @@ export interface Operation<T> {
 }
 
 /** The accounts that an operation needs, some perhaps twice. */
-export function accountIdsOf({ specs, ids = [] }: Operation<unknown>): readonly string[] {
-  return specs.length === 0 ? ids : [...specs.map(({ id }) => id), ...ids];
+export function accountIdsOf({
+  specs,
+  unopened = NONE,
+  ids = NONE,
+}: Operation<unknown>): readonly string[] {
+  if (specs.length + unopened.length === 0) return ids;
+  if (unopened.length + ids.length === 0) return specs.map(toId);
+  return [...specs.map(toId), ...unopened.map(toId), ...ids];
 }
+
+const NONE: readonly never[] = [];
+const toId = ({ id }: AccountSpec) => id;

@@ -2,7 +2,7 @@
 // answered as it was.
 
 import { type Charge, type ChargeReceipt, type Outcome, SluiceError, type Verdict } from "sluice";
-import type { AccountSpec } from "../accounts/account-spec.js";
+import type { AccountSpec, Neighbours } from "../accounts/account-spec.js";
 import { type Draws, type EntryRow, toEntry } from "../accounts/entry.js";
 import type { BatchAccounts, EntryName, FindEntry, Operation } from "../commit/operation.js";
 import { endingsOf, type LedgerProof } from "./settle.js";
@@ -16,8 +16,8 @@ export interface ChargeRequest {
   readonly charges: readonly Charge[];
   /** One for each charge. */
   readonly specs: readonly AccountSpec[];
-  /** The ids of the accounts of the periods before, where the request may have been admitted just before they ended. */
-  readonly earlierIds: readonly (string | undefined)[];
+  /** One for each charge; empty if the request is not named. */
+  readonly neighbours: readonly Neighbours[];
   readonly kind: ChargeKind;
   readonly idempotencyKey: string;
   /** Whether the key is the caller's, who may send the request again. */
@@ -33,11 +33,13 @@ const ATTEMPTS_MAX = 5;
 /** The operation that charges a request. */
 export class ChargeOperation implements Operation<Outcome> {
   readonly specs: readonly AccountSpec[];
+  readonly unopened: readonly AccountSpec[];
   readonly #request: ChargeRequest;
 
   constructor(request: ChargeRequest) {
     this.#request = request;
     this.specs = request.specs;
+    this.unopened = request.neighbours.flatMap(({ contested }) => contested);
   }
 
   lookups(find: FindEntry, isRepeated: boolean): readonly EntryName[] {
@@ -97,10 +99,9 @@ export class ChargeOperation implements Operation<Outcome> {
     return { key };
   }
 
-  /** The account of the period before comes first: its key decides only if an entry is found there. */
+  /** The accounts of other periods come first: their keys decide only if an entry is found there. */
   #idsOf(i: number): string[] {
-    const earlier = this.#request.earlierIds[i];
-    return earlier === undefined ? [this.#idOf(i)] : [earlier, this.#idOf(i)];
+    return [...(this.#request.neighbours[i]?.ids ?? []), this.#idOf(i)];
   }
 
   #idOf(i: number): string {

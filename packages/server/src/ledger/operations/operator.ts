@@ -1,19 +1,26 @@
 // What an operator does to an account: grants, adjustments, refunds and resets; and debits, which charge without asking.
 
 import { type CounterStatus, SluiceError } from "sluice";
-import type { Account } from "../accounts/account.js";
-import type { AccountSpec } from "../accounts/account-spec.js";
+import type { Account, Writer } from "../accounts/account.js";
+import type { AccountSpec, Neighbours } from "../accounts/account-spec.js";
 import type { EntryDetails } from "../accounts/entry.js";
+import { endExpired } from "../accounts/periods.js";
 import type { BatchAccounts, EntryName, FindEntry, Operation } from "../commit/operation.js";
-import { toVerdict } from "./verdicts.js";
+import { toStatus } from "./verdicts.js";
 
-/** What is done to the accounts of a list. */
+/** What is done to one of a list of accounts. */
 export interface AccountAct {
   readonly spec: AccountSpec;
   readonly units: number;
+  /** Whether the quota of `spec` may be that of another tier: the account is not opened, and keeps its own. */
+  readonly isAnyTier: boolean;
+  /** Of the operator's request, unique in the account. Absent: the act is not sent again. */
+  readonly idempotencyKey?: string | undefined;
+  /** Where an act with a key may have been done before. */
+  readonly neighbours?: Neighbours | undefined;
 }
 
-/** Does something to an account, with the entry that says it. Appends nothing if it changes nothing. */
+/** Does something to an account. Returns what its entry adds to the balance; with 0 there is no entry. */
 type Act = (account: Account, units: number) => number;
 
 /** Charges without asking: units beyond what is there become debt. */
@@ -29,44 +36,62 @@ const ACTS = { debit, refund, reset };
 /** What can be done to an account without a reason. */
 export type ActName = keyof typeof ACTS;
 
-/** The operation that does the same to several accounts. Resolves with how each stands afterwards. */
+/**
+ * The operation that does the same to several accounts. Resolves with how each stands afterwards. If the tier is not known,
+ * an account that is not open stays so: nothing of it was used, and its quota depends on the tier of the next request.
+ */
 export class ActOperation implements Operation<readonly CounterStatus[]> {
   readonly specs: readonly AccountSpec[];
+  readonly unopened: readonly AccountSpec[];
   readonly #act: Act;
   readonly #acts: readonly AccountAct[];
-  readonly #idempotencyKey: string;
+  readonly #ownKey: string;
 
-  constructor(name: ActName, acts: readonly AccountAct[], idempotencyKey: string) {
+  /** @param ownKey - Under which this attempt is known. */
+  constructor(name: ActName, acts: readonly AccountAct[], ownKey: string) {
     this.#act = ACTS[name];
     this.#acts = acts;
-    this.#idempotencyKey = idempotencyKey;
-    this.specs = acts.map(({ spec }) => spec);
+    this.#ownKey = ownKey;
+    this.specs = acts.filter(({ isAnyTier }) => !isAnyTier).map(({ spec }) => spec);
+    this.unopened = acts.flatMap(({ spec, isAnyTier, neighbours }) => [
+      ...(isAnyTier ? [spec] : []),
+      ...(neighbours?.contested ?? []),
+    ]);
   }
 
   lookups(_find: FindEntry, isRepeated: boolean): readonly EntryName[] {
-    if (!isRepeated) return [];
-    return this.#acts.map(({ spec }, i) => ({
-      accountId: spec.id,
-      idempotencyKey: this.#keyOf(i),
-    }));
+    return this.#acts.flatMap((act, i) =>
+      isRepeated || act.idempotencyKey !== undefined ? this.#namesOf(act, i) : [],
+    );
   }
 
   apply(accounts: BatchAccounts): readonly CounterStatus[] {
     if (this.#act === debit) {
       for (const { spec, units } of this.#acts) mustHold(accounts.account(spec.id), -units);
     }
-    this.#acts.forEach(({ spec, units }, i) => {
-      const account = accounts.account(spec.id);
-      const idempotencyKey = this.#keyOf(i);
-      if (accounts.find({ accountId: spec.id, idempotencyKey }) !== undefined) return;
-      const amount = this.#act(account, units);
-      if (amount !== 0) account.append(accounts.writer, { kind: "adjust", amount, idempotencyKey });
+    this.#acts.forEach((act, i) => {
+      const account = accounts.account(act.spec.id);
+      const names = this.#namesOf(act, i);
+      if (account.isOpen && !names.some(accounts.find))
+        this.#do(act, account, this.#keyOf(act, i), accounts.writer);
     });
     return this.#acts.map(({ spec }) => toStatus(accounts.account(spec.id), accounts.writer.atMs));
   }
 
-  #keyOf(i: number): string {
-    return `${this.#idempotencyKey}#${i}`;
+  #do({ units }: AccountAct, account: Account, idempotencyKey: string, writer: Writer): void {
+    endExpired(account, writer);
+    const amount = this.#act(account, units);
+    if (amount !== 0) account.append(writer, { kind: "adjust", amount, idempotencyKey });
+  }
+
+  #namesOf(act: AccountAct, i: number): EntryName[] {
+    const idempotencyKey = this.#keyOf(act, i);
+    const ids = [act.spec.id, ...(act.neighbours?.ids ?? [])];
+    return ids.map((accountId) => ({ accountId, idempotencyKey }));
+  }
+
+  #keyOf({ idempotencyKey }: AccountAct, i: number): string {
+    return idempotencyKey ?? `${this.#ownKey}#${i}`;
   }
 }
 
@@ -77,18 +102,15 @@ export function mustHold(account: Account, amount: number): void {
   throw new SluiceError("SLUICE_COST_INVALID", seen);
 }
 
-function toStatus(account: Account, nowMs: number): CounterStatus {
-  const allowed = account.balance >= 0;
-  return { ...toVerdict(account, 0, { allowed, nowMs }), used: Math.max(0, account.used) };
-}
-
 /** What an operator grants or adjusts. */
 export interface Correction {
   readonly accountId: string;
   /** What it takes to open the account. Absent: it is open. */
   readonly spec?: AccountSpec | undefined;
-  /** The account of the period before, where the same correction may have been made. */
-  readonly earlierId?: string | undefined;
+  /** The account of another period in which the same correction was made. */
+  readonly madeInId?: string | undefined;
+  /** Accounts of other periods in which it may be made at the same time. */
+  readonly contested?: readonly AccountSpec[];
   /** `grant`: units that can be used until they expire. `adjust`: more or less of what is left, below zero too. */
   readonly kind: "grant" | "adjust";
   /** Above 0 for a grant. */
@@ -119,18 +141,22 @@ export type NotCorrected = "conflict" | "ended" | "too large";
 /** The operation that makes a correction, once for each idempotency key. */
 export class CorrectOperation implements Operation<Corrected | NotCorrected> {
   readonly specs: readonly AccountSpec[];
+  readonly unopened: readonly AccountSpec[];
   readonly ids: readonly string[];
   readonly #correction: Correction;
 
   constructor(correction: Correction) {
+    const { accountId, spec, contested = [] } = correction;
     this.#correction = correction;
-    this.specs = correction.spec === undefined ? [] : [correction.spec];
-    this.ids = [correction.accountId];
+    this.specs = spec === undefined ? [] : [spec];
+    this.unopened = contested;
+    this.ids = [accountId];
   }
 
   lookups(): readonly EntryName[] {
-    const { accountId, earlierId, idempotencyKey } = this.#correction;
-    const ids = earlierId === undefined ? [accountId] : [accountId, earlierId];
+    const { accountId, madeInId, idempotencyKey } = this.#correction;
+    const others = this.unopened.map(({ id }) => id);
+    const ids = [accountId, ...(madeInId === undefined ? [] : [madeInId]), ...others];
     return ids.map((id) => ({ accountId: id, idempotencyKey }));
   }
 

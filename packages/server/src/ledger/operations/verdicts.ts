@@ -1,6 +1,6 @@
 // Verdicts of the ledger, as the library states them.
 
-import type { Verdict } from "sluice";
+import type { CounterStatus, Verdict } from "sluice";
 import type { Account } from "../accounts/account.js";
 
 /** What an account answers to a cost. `remaining` is what is left now. */
@@ -19,6 +19,12 @@ export function toVerdict(
     delayMs: 0,
     source: "store",
   };
+}
+
+/** How an account stands. */
+export function toStatus(account: Account, nowMs: number): CounterStatus {
+  const allowed = account.balance >= 0;
+  return { ...toVerdict(account, 0, { allowed, nowMs }), used: Math.max(0, account.used) };
 }
 
 /** A verdict under a block, if it has not ended. */

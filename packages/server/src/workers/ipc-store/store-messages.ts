@@ -12,17 +12,19 @@ import {
   type Verdict,
 } from "sluice";
 
-/** A charge: the number of its counter, key, cost, flags, caller. */
+/** A charge: the number of its counter, key, cost, flags, caller ("" for none), and the request id of an act. */
 export type WireCharge = readonly [
   counter: number,
   key: string,
   cost: number,
   flags: number,
   caller?: string,
+  requestId?: string,
 ];
 
 const IS_FINAL = 1;
 const IS_SHADOW = 2;
+const IS_ANY_TIER = 4;
 
 /** A time, or null for Infinity, which JSON can't represent. */
 export type WireMs = number | null;
@@ -110,22 +112,28 @@ export function decodeAnswers(line: string): readonly WireAnswer[] {
 
 /** A charge as it is sent. */
 export function toWireCharge(
-  { key, cost, isFinal, shadow, caller }: Charge,
+  { key, cost, isFinal, shadow, caller, isAnyTier, requestId }: Charge,
   counter: number,
 ): WireCharge {
-  const flags = (isFinal === true ? IS_FINAL : 0) | (shadow === true ? IS_SHADOW : 0);
+  const flags =
+    (isFinal === true ? IS_FINAL : 0) |
+    (shadow === true ? IS_SHADOW : 0) |
+    (isAnyTier === true ? IS_ANY_TIER : 0);
+  if (requestId !== undefined) return [counter, key, cost, flags, caller ?? "", requestId];
   return caller === undefined ? [counter, key, cost, flags] : [counter, key, cost, flags, caller];
 }
 
 /** A charge as the store takes it, at this time. */
 export function fromWireCharge(
-  [, key, cost, flags, caller]: WireCharge,
+  [, key, cost, flags, caller, requestId]: WireCharge,
   counter: Counter,
   nowMs: number,
 ): Charge {
   const isFinal = (flags & IS_FINAL) !== 0;
   const shadow = (flags & IS_SHADOW) !== 0;
-  return { counter, key, cost, nowMs, isFinal, shadow, caller };
+  const charge = { counter, key, cost, nowMs, isFinal, shadow, caller };
+  if ((flags & IS_ANY_TIER) === 0) return charge;
+  return { ...charge, caller: caller || undefined, isAnyTier: true, requestId };
 }
 
 /** A verdict as it is sent. */

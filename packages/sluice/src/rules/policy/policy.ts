@@ -262,9 +262,12 @@ export class Policy {
     return this.#keyOf(ruleId, key).unblock();
   }
 
-  /** Forgets what a key used under a rule, in every tier. Blocks stay. */
-  reset(ruleId: string, key: string): MaybePromise<void> {
-    return this.#keyOf(ruleId, key).reset();
+  /**
+   * Forgets what a key used under a rule, in every tier. Blocks stay. A durable rule does it once for each `requestId`,
+   * so that it can be sent again if it is not known whether it was done; so does `refund`.
+   */
+  reset(ruleId: string, key: string, requestId?: string): MaybePromise<void> {
+    return this.#keyOf(ruleId, key).reset(requestId);
   }
 
   /**
@@ -272,8 +275,8 @@ export class Policy {
    * were really refunded: the most under any of the limits. It is read before and after, so requests of the same key
    * in between can make it differ.
    */
-  refund(ruleId: string, key: string, cost: number): MaybePromise<number> {
-    return this.#keyOf(ruleId, key).refund(cost);
+  refund(ruleId: string, key: string, cost: number, requestId?: string): MaybePromise<number> {
+    return this.#keyOf(ruleId, key).refund(cost, requestId);
   }
 
   /** Returns what is leased. The store is closed only if the policy made it, a durable store never. */

@@ -47,7 +47,7 @@ function deciding<V extends DecidingVerb>(
 function acting<V extends ActingVerb>(
   verb: V,
   summary: string,
-  run: (core: Core, input: Input<V>) => Promise<verbs.Acted>,
+  run: (core: Core, input: Input<V>, requestId?: string) => Promise<verbs.Acted>,
 ): Route {
   return route({
     method: "POST",
@@ -62,7 +62,7 @@ function acting<V extends ActingVerb>(
       const change = toChange(request);
       const keyed = toKeyedRequest(request);
       const act = async () => {
-        const acted = await run(core, request.input);
+        const acted = await run(core, request.input, keyed?.request);
         // The key is not logged, as in no other line. The audit log has it.
         const line = { verb, rule: acted.rule, actor: request.caller.name };
         core.telemetry.log.info(line, "operator command");

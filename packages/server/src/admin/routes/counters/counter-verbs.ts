@@ -46,9 +46,9 @@ export interface Acted {
 }
 
 /** Forgets what a key used. */
-export async function reset(core: Core, input: Input<"reset">): Promise<Acted> {
+export async function reset(core: Core, input: Input<"reset">, requestId?: string): Promise<Acted> {
   const { rule, key } = await toTarget(core, input);
-  await core.policy.reset(rule, key);
+  await core.policy.reset(rule, key, requestId);
   return { rule, key, reset: true };
 }
 
@@ -67,9 +67,13 @@ export async function unblock(core: Core, input: Input<"unblock">): Promise<Acte
 }
 
 /** Grants a key units. */
-export async function refund(core: Core, input: Input<"refund">): Promise<Acted> {
+export async function refund(
+  core: Core,
+  input: Input<"refund">,
+  requestId?: string,
+): Promise<Acted> {
   const { rule, key } = await toTarget(core, input);
-  return { rule, key, refunded: await core.policy.refund(rule, key, input.cost) };
+  return { rule, key, refunded: await core.policy.refund(rule, key, input.cost, requestId) };
 }
 
 /** The key that is meant: the one that was written, or that of a request under the rule. */

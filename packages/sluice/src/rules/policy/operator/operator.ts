@@ -56,18 +56,17 @@ export class RuleKey {
     return andThen(ended, () => wasBlocked);
   }
 
-  reset(): MaybePromise<void> {
+  reset(requestId?: string): MaybePromise<void> {
     const { store } = this.#rule.lane;
-    return inBatches(
-      this.#charges(0, () => true),
-      (some) => store.reset(some),
-    );
+    const charges = this.#charges(0, () => true);
+    return inBatches(withRequestId(charges, requestId), (some) => store.reset(some));
   }
 
   /** Returns the whole units that were refunded: the most under any limit, since not all need have been used. */
-  refund(cost: number): MaybePromise<number> {
+  refund(cost: number, requestId?: string): MaybePromise<number> {
     // A permit is released by the request that holds it.
-    const charges = this.#charges(toCost(cost), ({ isPermit }) => !isPermit);
+    const counted = this.#charges(toCost(cost), ({ isPermit }) => !isPermit);
+    const charges = withRequestId(counted, requestId);
     const { store } = this.#rule.lane;
     let most = 0;
     const refunded = inBatches(charges, (some) =>
@@ -87,7 +86,7 @@ export class RuleKey {
     return this.#limits()
       .filter(isMeant)
       .map(({ counter, isQuota }) => {
-        return { counter, key, cost, nowMs: countedMsOf(clock, isQuota) };
+        return { counter, key, cost, nowMs: countedMsOf(clock, isQuota), isAnyTier: true };
       });
   }
 
@@ -128,6 +127,15 @@ function toLargest(lists: readonly (readonly RuleLimit[])[]): Iterable<RuleLimit
       byPlace.set(place, ruleLimit);
   }
   return byPlace.values();
+}
+
+/** Each charge has an id of its own: several may be of the same counter. */
+function withRequestId(
+  charges: readonly Charge[],
+  requestId: string | undefined,
+): readonly Charge[] {
+  if (requestId === undefined) return charges;
+  return charges.map((charge, i) => ({ ...charge, requestId: `${requestId}#${i}` }));
 }
 
 /** The rule of that id, switched off or not. */
