@@ -2,6 +2,7 @@
 
 export type {
   LiveBegin,
+  LiveElsewhere,
   LiveFleet,
   LiveKey,
   LiveLatency,

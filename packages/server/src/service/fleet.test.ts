@@ -13,13 +13,17 @@ import { type Service, startService } from "./service.js";
 
 const [databases, ...others] = testDatabases();
 const WAIT = { timeout: 10_000, interval: 20 };
+/** Control nodes write that they are there every few seconds, and pages read it as often. */
+const LONG_WAIT = { timeout: 20_000, interval: 50 };
 const services: Service[] = [];
 const streams = new LiveStreams();
+let database: string;
 let primary: Service;
 let nodes: Readonly<Record<"node-1" | "edge-1" | "edge-2", Service>>;
 
 beforeEach(async () => {
-  primary = await start(toControlService(await databases.create()));
+  database = await databases.create();
+  primary = await start(toControlService(database));
   const [edge1, edge2] = [await startFollower("edge-1"), await startFollower("edge-2")];
   nodes = { "node-1": primary, "edge-1": edge1, "edge-2": edge2 };
 });
@@ -137,6 +141,15 @@ describe("the live stream of a fleet", () => {
       follow: urlOf(primary),
       nodesInAll: 1,
     });
+  });
+
+  it("says how many nodes another control node shows", async () => {
+    const other = toControlService(database);
+    if (other.control === undefined) throw new Error("it is a control node");
+    await start({ ...other, control: { ...other.control, node: "node-2" } });
+    const all = await open();
+    const elsewhere = { nodes: 1, via: ["node-2"] };
+    await vi.waitFor(() => expect(all.tick()?.fleet.elsewhere).toEqual(elsewhere), LONG_WAIT);
   });
 
   it("asks followers nothing unless a page is open", async () => {

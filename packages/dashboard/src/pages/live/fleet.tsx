@@ -68,7 +68,7 @@ export function FollowerNote({ fleet }: { readonly fleet: LiveFleet | undefined 
 
 /** All nodes with their rates, each leading to its own view. */
 export function Nodes({ fleet, node }: Pick<PickerProps, "fleet" | "node">) {
-  if (fleet === undefined || fleet.nodesInAll < 2) return null;
+  if (fleet === undefined || (fleet.nodesInAll < 2 && fleet.elsewhere === null)) return null;
   const more = fleet.nodesInAll - fleet.nodes.length;
   return (
     <Card title="Nodes" isWide>
@@ -78,6 +78,12 @@ export function Nodes({ fleet, node }: Pick<PickerProps, "fleet" | "node">) {
         rows={fleet.nodes}
         keyOf={({ name }) => name}
       />
+      {fleet.elsewhere !== null && (
+        <p class="note live-note">
+          {fleet.elsewhere.nodes} further {fleet.elsewhere.nodes === 1 ? "node is" : "nodes are"}{" "}
+          not in these numbers: see the dashboard of {fleet.elsewhere.via.join(" or ")}.
+        </p>
+      )}
       {more > 0 && (
         <p class="note live-note">
           {more} further {more === 1 ? "node is" : "nodes are"} counted and not listed. Add{" "}
@@ -107,12 +113,12 @@ function toColumns({ nodes }: LiveFleet, picked: string | undefined): readonly C
 
 function NodeLink({ node, isPicked }: { readonly node: LiveNode; readonly isPicked: boolean }) {
   return (
-    <>
+    <span>
       <a href={toLiveAddress(node.name)} aria-current={isPicked ? "true" : undefined}>
         {node.name}
       </a>{" "}
       {node.kind === "control" && <small>control node</small>}
-    </>
+    </span>
   );
 }
 
@@ -127,12 +133,17 @@ function NodeState({
   if (isSilent)
     return (
       <Badge kind="bad">
-        {ageMs === null ? "does not report" : `silent for ${formatDuration(ageMs)}`}
+        {ageMs === null ? "does not report" : `silent for ${formatAge(ageMs)}`}
       </Badge>
     );
   if (ageMs === null) return <Badge>waiting for its report</Badge>;
   if (node.version !== version && version !== null)
     return <Badge kind="warn">other rules in force</Badge>;
-  if (ageMs > FRESH_MS) return <Badge>reported {formatDuration(ageMs)} ago</Badge>;
+  if (ageMs > FRESH_MS) return <Badge>reported {formatAge(ageMs)} ago</Badge>;
   return <Badge kind="good">reports</Badge>;
+}
+
+/** In whole seconds, which is all that is known. */
+function formatAge(ageMs: number): string {
+  return formatDuration(Math.round(ageMs / 1_000) * 1_000);
 }

@@ -135,12 +135,12 @@ function When({ atMs, nowMs }: { readonly atMs: number; readonly nowMs: number }
 function Reason({ refusal }: { readonly refusal: LiveRefusal }) {
   const { reason, rule, retryAfterMs } = refusal;
   return (
-    <>
+    <span>
       {REASONS[reason] ?? reason} {rule !== null && <RuleLink rule={rule} />}{" "}
       {retryAfterMs !== null && retryAfterMs > 0 && (
         <small>retry in {formatDuration(retryAfterMs)}</small>
       )}
-    </>
+    </span>
   );
 }
 

@@ -60,6 +60,13 @@ export interface LiveNode extends OutcomeCounts {
   readonly p99Ms: number | null;
 }
 
+/** Nodes that other control nodes show. */
+export interface LiveElsewhere {
+  readonly nodes: number;
+  /** The control nodes: at most five names. */
+  readonly via: readonly string[];
+}
+
 /** Whose numbers these are. */
 export interface LiveFleet {
   /** This node: `alone` is one without a control plane. */
@@ -74,6 +81,8 @@ export interface LiveFleet {
   readonly nodesInAll: number;
   /** Of these have reported lately. */
   readonly reporting: number;
+  /** Nodes that are not in the numbers because they are, or follow, other control nodes; null if there are none. */
+  readonly elsewhere: LiveElsewhere | null;
   /** At most {@link NODES_MAX}: this one, silent ones and the busiest; sorted by name. */
   readonly nodes: readonly LiveNode[];
 }

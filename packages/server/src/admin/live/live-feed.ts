@@ -8,6 +8,7 @@ import { ServerError, show } from "../../base/errors.js";
 import { Fleet } from "./fleet.js";
 import { LiveViews, type View } from "./live-view.js";
 import { NodeReader, type NodeSources } from "./node-reader.js";
+import { OtherNodes } from "./other-nodes.js";
 
 /** Between two events. */
 const TICK_MS = 1_000;
@@ -34,6 +35,7 @@ export class LiveFeed {
   readonly #options: LiveFeedOptions;
   readonly #reader: NodeReader;
   readonly #fleet: Fleet;
+  readonly #others: OtherNodes;
   readonly #views: LiveViews;
   /** Each with the nodes that had not reported their last minutes when it was sent the beginning. */
   readonly #pages = new Map<LivePage, { pastMissing: number }>();
@@ -50,8 +52,14 @@ export class LiveFeed {
     this.#options = options;
     this.#reader = new NodeReader(options);
     this.#fleet = new Fleet(control.feed);
-    const hashKey = (key: string) => core.telemetry.samples.hashKey(key);
-    this.#views = new LiveViews({ control, reader: this.#reader, fleet: this.#fleet, hashKey });
+    this.#others = new OtherNodes(control);
+    this.#views = new LiveViews({
+      control,
+      reader: this.#reader,
+      fleet: this.#fleet,
+      others: this.#others,
+      hashKey: (key) => core.telemetry.samples.hashKey(key),
+    });
   }
 
   /** Pages that are open. */
@@ -117,6 +125,8 @@ export class LiveFeed {
     this.#drop();
     if (this.#pages.size === 0) return;
     const picked = new Set([...this.#pages.keys()].flatMap(({ node }) => node ?? []));
+    // Nothing waits for the database.
+    void this.#others.look();
     const [own] = await Promise.all([this.#reader.read(), this.#fleet.ask(picked)]);
     // All pages were closed meanwhile, and one was opened.
     if (own.second.spanMs === 0) return;

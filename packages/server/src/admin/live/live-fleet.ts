@@ -6,6 +6,7 @@ import type { AdminControl } from "../service-control.js";
 import type { Fleet } from "./fleet.js";
 import type { FleetNode } from "./fleet-node.js";
 import {
+  type LiveElsewhere,
   type LiveFleet,
   type LiveNode,
   type LiveNotice,
@@ -24,10 +25,12 @@ export interface FleetSources {
   /** What this node did. */
   readonly own: NodeSecond;
   readonly picked: string | undefined;
+  readonly elsewhere: LiveElsewhere | null;
 }
 
 /** Whose numbers a page shows, and which others there are. */
-export function toLiveFleet({ control, fleet, own, picked }: FleetSources): LiveFleet {
+export function toLiveFleet(sources: FleetSources): LiveFleet {
+  const { control, fleet, own, picked, elsewhere } = sources;
   const { nodeName: name = null, controlPlane } = control;
   const follow =
     controlPlane !== undefined && "follow" in controlPlane ? controlPlane.follow : null;
@@ -38,6 +41,7 @@ export function toLiveFleet({ control, fleet, own, picked }: FleetSources): Live
     name,
     follow,
     picked: picked ?? null,
+    elsewhere,
     nodesInAll: followers.length + 1,
     reporting: followers.filter(({ isSilent, ageMs }) => !isSilent && ageMs !== null).length + 1,
     nodes: name === null ? [] : listed(toOwn(name, isControl, own), followers),

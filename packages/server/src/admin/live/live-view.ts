@@ -2,6 +2,7 @@
 // show the same.
 
 import { wallMs } from "../../base/clock.js";
+import type { LiveSecond } from "../../telemetry/live/live-counts.js";
 import type { KeyHash } from "../../telemetry/log/key-hash.js";
 import { mergeSeconds } from "../../telemetry/merge.js";
 import type { AdminControl } from "../service-control.js";
@@ -17,7 +18,9 @@ import {
 import { toLiveFleet, toSilence } from "./live-fleet.js";
 import { mergeNodes, type NamedSecond, toIdle } from "./merge-nodes.js";
 import type { NodeReader, NodeReading } from "./node-reader.js";
+import type { OtherNodes } from "./other-nodes.js";
 
+const SECOND_MS = 1_000;
 /** Refusals in one event, and in the first one. */
 const REFUSALS_MAX = 10;
 const FIRST_REFUSALS_MAX = 20;
@@ -35,6 +38,7 @@ export interface ViewSources {
   readonly control: AdminControl;
   readonly reader: NodeReader;
   readonly fleet: Fleet;
+  readonly others: OtherNodes;
   readonly hashKey: KeyHash;
 }
 
@@ -51,7 +55,7 @@ export class LiveViews {
     return this.#isOwn(node) || this.#sources.fleet.has(node);
   }
 
-  /** The last minutes, and how many nodes of the view have not reported theirs. */
+  /** The last minutes. */
   async toBegin(view: View): Promise<LiveBegin> {
     const { reader } = this.#sources;
     const followers = this.#followersIn(view);
@@ -60,7 +64,7 @@ export class LiveViews {
     const latest = this.#isOwn(view.node) ? await reader.latestRefusals() : [];
     const refusals = [...latest, ...followers.flatMap(({ recent }) => recent)];
     return {
-      seconds: followers.length === 0 ? own.flat() : mergeSeconds([...own, others]),
+      seconds: followers.length === 0 ? own.flat() : mergeSeconds([...own.map(align), others]),
       refusals: this.#toRefusals(refusals, view, FIRST_REFUSALS_MAX),
     };
   }
@@ -72,7 +76,7 @@ export class LiveViews {
 
   /** The last second. @param own - What this node has just read. */
   toTick(view: View, own: NodeReading): LiveTick {
-    const { fleet, hashKey, control } = this.#sources;
+    const { fleet, hashKey, control, others } = this.#sources;
     const followers = this.#followersIn(view);
     const silent = followers.filter((node) => fleet.isSilent(node));
     const { notices, ...merged } = mergeNodes(this.#membersOf(view, own, followers));
@@ -93,7 +97,13 @@ export class LiveViews {
       refusals: this.#toRefusals(refusals, view, REFUSALS_MAX),
       store: merged.store,
       notices: [...toSilence(silent), ...notices],
-      fleet: toLiveFleet({ control, fleet, own: own.second, picked: view.node }),
+      fleet: toLiveFleet({
+        control,
+        fleet,
+        own: own.second,
+        picked: view.node,
+        elsewhere: others.elsewhere,
+      }),
     };
   }
 
@@ -133,4 +143,14 @@ export class LiveViews {
       .slice(0, limit)
       .map(({ refusal, receivedMs }) => toLiveRefusal(refusal, receivedMs, hashKey));
   }
+}
+
+/** Seconds of this node as they are kept of followers: by how many seconds ago they began. */
+function align(seconds: readonly LiveSecond[]): LiveSecond[] {
+  const nowMs = wallMs();
+  const second = Math.floor(nowMs / SECOND_MS);
+  return seconds.map((each) => {
+    const ageSeconds = Math.floor((nowMs - each.atMs) / SECOND_MS);
+    return { ...each, atMs: (second - ageSeconds) * SECOND_MS };
+  });
 }

@@ -207,7 +207,8 @@ export function busynessOf(rule: RuleCounts): number {
 }
 
 function toPast({ atMs, ...counts }: LiveSecond, nowMs: number): PastSecond {
-  const ageSeconds = Math.max(0, Math.round((nowMs - atMs) / SECOND_MS));
+  // The last second that is over has an age of 1 on every node, wherever in a second its clock is.
+  const ageSeconds = Math.max(0, Math.floor((nowMs - atMs) / SECOND_MS));
   const { allowed, delayed, blocked, shadowBlocked } = counts;
   return [ageSeconds, allowed, delayed, blocked, shadowBlocked];
 }

@@ -14,12 +14,12 @@ export class SecondRing {
 
   /** Counts what happened in a second. */
   add({ atMs, ...counts }: LiveSecond): void {
-    this.#put(Math.round(atMs / SECOND_MS), counts);
+    this.#put(Math.floor(atMs / SECOND_MS), counts);
   }
 
   /** The same of a second that follows the last one, though reports may come a little early or late. */
   addNext({ atMs, ...counts }: LiveSecond): void {
-    const [second, next] = [Math.round(atMs / SECOND_MS), this.#last + 1];
+    const [second, next] = [Math.floor(atMs / SECOND_MS), this.#last + 1];
     this.#put(Math.abs(second - next) <= 1 ? next : second, counts);
   }
 
