@@ -22,7 +22,7 @@ import { NodeSwitching } from "./node-switching.js";
 import { ControlNodes, type NodeStatus } from "./nodes.js";
 import { Follower } from "./state/follower.js";
 import { NodeSwitches } from "./state/node-switches.js";
-import type { ControlState, OnChanged } from "./state/state.js";
+import { type ControlState, notifyAll, type OnChanged } from "./state/state.js";
 
 /** How long until a database that was unavailable at the start is tried again. */
 const PREPARE_AGAIN_MS = 2_000;
@@ -290,9 +290,9 @@ export class ControlNode {
   #toSwitching(): NodeSwitching {
     const { name, plane, nodeSwitches: switches } = this;
     const { telemetry } = this.#options;
-    const enforce = () => {
-      this.#notify(new Set(["switch"]));
-      return this.#spread();
+    const enforce = async () => {
+      await this.#notify(new Set(["switch"]));
+      await this.#spread();
     };
     return new NodeSwitching({ name, plane, switches, telemetry, enforce });
   }
@@ -306,6 +306,7 @@ export class ControlNode {
       await pause(ENFORCE_PAUSE_MS);
       await this.catchUp();
     }
+    await this.#follower.inForce();
     await this.#spread();
     if (this.state.sequence >= sequence) return;
     const seen = `change ${sequence} is committed, but not in force on this node yet; it will be when the database answers`;
@@ -322,8 +323,8 @@ export class ControlNode {
     return new HttpFeed({ ...config, version: readVersion(), readLive });
   }
 
-  #notify(kinds: Parameters<OnChanged>[0]): void {
-    for (const listener of this.#listeners) listener(kinds);
+  #notify(kinds: Parameters<OnChanged>[0]): Promise<void> | undefined {
+    return notifyAll(this.#listeners, kinds);
   }
 }
 

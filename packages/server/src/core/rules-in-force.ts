@@ -3,7 +3,14 @@
 
 import { readFileSync } from "node:fs";
 import type { Clock } from "sluice";
-import { type Policy, parseRules, type RuleSet, type RulesWatch, watchRules } from "sluice/rules";
+import {
+  type Policy,
+  type PreparedRules,
+  parseRules,
+  type RuleSet,
+  type RulesWatch,
+  watchRules,
+} from "sluice/rules";
 import { after, type CancelTimer } from "../base/clock.js";
 import { POLL_MS } from "../base/watch-files.js";
 import type { RulesSource } from "../config/config.js";
@@ -34,12 +41,17 @@ export function readRules(source: RulesSource): RuleSet {
 /**
  * Puts rules in force in all policies, or in none: if one can't use them, those before it get back what
  * they had, and the error is thrown.
+ *
+ * @param rules - For all of them, or what each has prepared.
  */
-export function replaceAll(policies: readonly Policy[], rules: RuleSet): void {
+export function replaceAll(
+  policies: readonly Policy[],
+  rules: RuleSet | readonly PreparedRules[],
+): void {
   const before = policies.map((policy) => policy.rules);
   policies.forEach((policy, at) => {
     try {
-      policy.replace(rules);
+      policy.replace("version" in rules ? rules : rules[at]);
     } catch (error) {
       for (let i = 0; i < at; i++) policies[i].replace(before[i]);
       throw error;

@@ -4,7 +4,7 @@
 // statements are written beside decisions too, by a thread.
 
 import { closeSync, openSync } from "node:fs";
-import { every, pause, readMs } from "../base/clock.js";
+import { atEndOfTurn, every, pause, readMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
 import type {
   Database,
@@ -22,6 +22,8 @@ import { hasWriterThread, SqliteWriter } from "./sqlite-writer.js";
 const POLL_MS = 250;
 /** How long another process may hold the file before a statement fails. */
 const BUSY_MS_MAX = 5_000;
+/** How long the statements of a transaction take before others have their turn. */
+const SLICE_MS = 5;
 const BUSY_PAUSE_MS = 10;
 /** Statements that write nothing. */
 const READS = /^\s*(?:SELECT|PRAGMA)\b/i;
@@ -83,10 +85,19 @@ class SqliteDatabase implements Database {
     let isAnnounced = false;
     const connection = this.#connection;
     const result = await this.#turns.alone(async () => {
+      let sinceMs = readMs();
+      const query = async <R extends Row>(sql: string, values: readonly SqlValue[] = []) => {
+        const rows = connection.query<R>(sql, values);
+        if (readMs() - sinceMs < SLICE_MS) return rows;
+        // The library is synchronous: without this, decisions would wait until the last statement of a transaction.
+        await new Promise<void>((resolve) => atEndOfTurn(resolve));
+        sinceMs = readMs();
+        return rows;
+      };
       const tx: Transaction = {
-        query: async (sql, values = []) => connection.query(sql, values),
+        query,
         // The transaction has the whole file.
-        lock: async (sql, values = []) => connection.query(sql, values),
+        lock: query,
         execute: async (script) => connection.exec(script),
         announce: async () => {
           isAnnounced = true;

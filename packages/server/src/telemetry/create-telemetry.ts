@@ -198,7 +198,7 @@ class ServiceTelemetry implements Telemetry {
   policyEvent(event: PolicyEvent): void {
     switch (event.kind) {
       case "replaced":
-        this.#replaced(event.diff().removed, event);
+        this.#replaced(event.removed(), event);
         break;
       case "disabled":
       case "enabled":

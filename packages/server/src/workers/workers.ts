@@ -47,6 +47,9 @@ export interface WorkersOptions {
   readonly onFailed: ((error: unknown) => void) | undefined;
 }
 
+/** How long workers may take to put a change in force: to read long rules takes seconds, more on a busy machine. */
+const FOLLOW_MS_MAX = 60_000;
+
 /** The configured number of workers. */
 export class Workers implements OtherProcesses {
   readonly #core: OwnedCore;
@@ -108,7 +111,7 @@ export class Workers implements OtherProcesses {
   }
 
   followControl(): Promise<void> {
-    return this.#group.runOnAll("control", undefined);
+    return this.#group.runOnAll("control", undefined, FOLLOW_MS_MAX);
   }
 
   haveRules(): Promise<void> {

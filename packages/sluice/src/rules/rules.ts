@@ -64,6 +64,7 @@ export type {
   RefusalReason,
   RuleResult,
 } from "./policy/policy-request/policy-decision.js";
+export type { PreparedRules } from "./policy/prepared-rules.js";
 export type {
   Consistency,
   Cost,

@@ -185,8 +185,8 @@ export class RuleSets {
   /** What publishing `to` would change, compared with `from`. */
   async diff(from: number, to: number): Promise<RulesDiff> {
     const [before, after] = [await this.#mustFind(from), await this.#mustFind(to)].map(toRulesText);
-    await readAhead(before);
-    await readAhead(after);
+    await readAhead(before, { purpose: "view" });
+    await readAhead(after, { purpose: "view" });
     return diffRules(parseKnown(before), parseKnown(after));
   }
 
@@ -194,7 +194,7 @@ export class RuleSets {
   async #readAhead(from: number, number: number): Promise<void> {
     const version = await this.find(from);
     if (version !== undefined)
-      await readAhead(toRulesText({ ...version, number }), this.#checks.use);
+      await readAhead(toRulesText({ ...version, number }), { use: this.#checks.use });
   }
 
   async #toPublish(

@@ -1,7 +1,18 @@
 // Puts the state of the control plane in force in the policies of this process, by the kinds of entities that changed.
-// What can't be used changes nothing, and is reported and counted, as with a file of rules.
+// What can't be used changes nothing, and is reported and counted, as with a file of rules. Long rules are read in a
+// thread and made ready in slices, so that decisions go on, and other changes don't wait for them.
 
-import { callerBlocks, type Policy, type RuleSet, withExceptions } from "sluice/rules";
+import { isDeepStrictEqual } from "node:util";
+import {
+  callerBlocks,
+  type Policy,
+  type PreparedRules,
+  type RuleSet,
+  RulesError,
+  type SwitchStates,
+  withExceptions,
+} from "sluice/rules";
+import { isQuick, type RulesText, readAhead } from "../../core/rules/known-rules.js";
 import {
   parseWritten,
   type RulesHolder,
@@ -10,7 +21,7 @@ import {
 } from "../../core/rules-in-force.js";
 import type { Unsubscribe } from "../../database/database.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
-import { ENTITY_KINDS, type EntityKind } from "../entities/entities.js";
+import type { EntityKind } from "../entities/entities.js";
 import type { NodeSwitches } from "./node-switches.js";
 import {
   blockedSubjectsOf,
@@ -40,13 +51,27 @@ export interface EnforcedStateOptions {
   readonly adapt?: ((rules: RuleSet, written: WrittenRules) => RuleSet) | undefined;
 }
 
+/** Rules that were read, and what they were written as. */
+interface ReadRules {
+  readonly written: WrittenRules;
+  readonly rules: RuleSet;
+}
+
+/** From so many rules on they are made ready in slices: fewer take a few milliseconds. */
+const SLICED_RULES_MIN = 500;
+
 /** Keeps a state in force until it is closed. */
 export class EnforcedState implements RulesHolder {
   readonly #options: EnforcedStateOptions;
   readonly #stop: Unsubscribe;
-  /** The published rules, so that they are parsed once and not for every plan or override that changes. */
-  #parsed: { readonly text: string; readonly rules: RuleSet } | undefined;
-
+  /** The latest rules that were read, so that they are not read again for every plan or override that changes. */
+  #read: ReadRules | undefined;
+  /** Long rules that are being read; meanwhile everything else goes on with those before them. */
+  #reading: Promise<void> | undefined;
+  /** Many rules are being made ready. */
+  #preparing: Promise<void> | undefined;
+  #isBehind = false;
+  #isClosed = false;
   /** The tenants that were suspended when callers were blocked last. */
   #suspended = "";
 
@@ -58,7 +83,9 @@ export class EnforcedState implements RulesHolder {
       policy.describeTenants((tenant) => tenantProfileOf(source.state, tenant));
     }
     // It may have changed since the policies were made by it.
-    this.#apply(new Set(ENTITY_KINDS));
+    this.#try(() => this.#replaceRules());
+    this.#try(() => this.#blockCallers());
+    this.#try(() => this.#setSwitches());
   }
 
   get written(): WrittenRules {
@@ -67,40 +94,127 @@ export class EnforcedState implements RulesHolder {
 
   /** Puts the published rules in force again; what the configuration says of rules is not used. */
   reload(): void {
-    this.#parsed = undefined;
+    this.#read = undefined;
     this.#replaceRules();
   }
 
   inspect(): void {}
 
   close(): void {
+    this.#isClosed = true;
     this.#stop();
   }
 
-  /** Never throws: the state has changed already, and what follows must not be lost with it. */
-  #apply(kinds: ReadonlySet<EntityKind>): void {
+  /**
+   * Puts what changed in force: a few rules, blocks and switches before it returns, and many rules in slices. Never throws
+   * or rejects: the state has changed already, and what follows must not be lost with it.
+   */
+  #apply(kinds: ReadonlySet<EntityKind>): Promise<void> | undefined {
     const hasAny = (...some: readonly EntityKind[]) => some.some((kind) => kinds.has(kind));
-    if (hasAny("rule-set", "override", "plan")) this.#try(() => this.#replaceRules());
     if (hasAny("block") || (hasAny("tenant") && this.#hasOtherSuspended()))
       this.#try(() => this.#blockCallers());
+    const isAboutRules = hasAny("rule-set", "override", "plan");
+    if (!isAboutRules && !hasAny("switch")) return undefined;
+    if (kinds.has("rule-set") && !isReady(this.written)) this.#startReading();
+    if (this.#isLong()) return this.#applyLong(isAboutRules);
+    if (isAboutRules) this.#try(() => this.#replaceRules());
     if (hasAny("switch")) this.#try(() => this.#setSwitches());
+    return undefined;
+  }
+
+  /** Whether what was changed takes long to put in force, or waits for what does. */
+  #isLong(): boolean {
+    if (this.#reading !== undefined || this.#preparing !== undefined) return true;
+    if (this.#options.policies[0].rules.rules.length >= SLICED_RULES_MIN) return true;
+    try {
+      return this.#readRules().rules.rules.length >= SLICED_RULES_MIN;
+    } catch {
+      // What is wrong with them is reported when they are to come into force.
+      return false;
+    }
+  }
+
+  /** A switch does not wait for rules that are being read. */
+  async #applyLong(waitsForRules: boolean): Promise<void> {
+    await this.#prepareSoon();
+    if (waitsForRules) await this.#reading;
+  }
+
+  /** The rules that are read are put in force when they are. */
+  #startReading(): void {
+    const { written } = this;
+    const reading: Promise<void> = readAhead(written as RulesText)
+      .catch((error) => {
+        // What else went wrong is not about the rules: they are read where they are needed, however long it takes.
+        if (error instanceof RulesError) this.#options.telemetry.reloaded("rules", error);
+        else this.#try(() => parseWritten(written));
+      })
+      .then(() => {
+        if (this.#reading !== reading) return this.#reading;
+        this.#reading = undefined;
+        return this.#prepareSoon();
+      });
+    this.#reading = reading;
+  }
+
+  #prepareSoon(): Promise<void> {
+    this.#isBehind = true;
+    this.#preparing ??= this.#prepareAll().finally(() => {
+      this.#preparing = undefined;
+    });
+    return this.#preparing;
+  }
+
+  async #prepareAll(): Promise<void> {
+    while (this.#isBehind && !this.#isClosed) {
+      this.#isBehind = false;
+      try {
+        await this.#replaceInSlices();
+      } catch (error) {
+        // Exceptions may be of the rules that are being read.
+        if (this.#reading === undefined) this.#options.telemetry.reloaded("rules", error);
+      }
+    }
+  }
+
+  /** All policies change in one step, when each of them is ready. */
+  async #replaceInSlices(): Promise<void> {
+    const { policies, telemetry } = this.#options;
+    const [rules, switches] = [this.#toRules(), this.#toSwitches()];
+    const isSameVersion = rules.version === policies[0].version;
+    if (isSameVersion && isDeepStrictEqual(switches, policies[0].switches)) return;
+    const prepared: PreparedRules[] = [];
+    for (const policy of policies) {
+      prepared.push(await policy.prepare(isSameVersion ? policy.rules : rules, switches));
+      if (this.#isClosed) return;
+    }
+    replaceAll(policies, prepared);
+    if (!isSameVersion) telemetry.reloaded("rules");
   }
 
   #replaceRules(): void {
-    const { policies, telemetry, source, adapt } = this.#options;
-    const exceptions = exceptionsOf(source.state);
-    const published = withExceptions(this.#parse(), exceptions, { unknownRules: "ignore" });
-    const rules = adapt?.(published, this.written) ?? published;
+    const { policies, telemetry } = this.#options;
+    const rules = this.#toRules();
     if (rules.version === policies[0].version) return;
     replaceAll(policies, rules);
     telemetry.reloaded("rules");
   }
 
-  #parse(): RuleSet {
+  #toRules(): RuleSet {
+    const { source, adapt } = this.#options;
+    const { rules, written } = this.#readRules();
+    const published = withExceptions(rules, exceptionsOf(source.state), { unknownRules: "ignore" });
+    return adapt?.(published, written) ?? published;
+  }
+
+  /** The published rules; those before them while they are being read. */
+  #readRules(): ReadRules {
     const { written } = this;
-    const text = JSON.stringify(written);
-    if (this.#parsed?.text !== text) this.#parsed = { text, rules: parseWritten(written) };
-    return this.#parsed.rules;
+    const isKept = this.#read !== undefined && this.#reading !== undefined && !isReady(written);
+    if (!isKept && !isSame(this.#read?.written, written)) {
+      this.#read = { written, rules: parseWritten(written) };
+    }
+    return this.#read as ReadRules;
   }
 
   /** Most changes of tenants suspend none, and a long list of blocks takes long to make. */
@@ -118,10 +232,14 @@ export class EnforcedState implements RulesHolder {
   }
 
   #setSwitches(): void {
-    const { policies, source } = this.#options;
+    const switches = this.#toSwitches();
+    for (const policy of this.#options.policies) policy.setSwitches(switches);
+  }
+
+  #toSwitches(): SwitchStates {
+    const { source } = this.#options;
     const published = switchesOf(source.state);
-    const switches = source.nodeSwitches?.over(published) ?? published;
-    for (const policy of policies) policy.setSwitches(switches);
+    return source.nodeSwitches?.over(published) ?? published;
   }
 
   #try(apply: () => void): void {
@@ -131,4 +249,13 @@ export class EnforcedState implements RulesHolder {
       this.#options.telemetry.reloaded("rules", error);
     }
   }
+}
+
+function isReady(written: WrittenRules): boolean {
+  return "inline" in written || isQuick(written);
+}
+
+function isSame(one: WrittenRules | undefined, other: WrittenRules): boolean {
+  if (one === undefined || "inline" in one) return isDeepStrictEqual(one, other);
+  return "text" in other && one.file === other.file && one.text === other.text;
 }

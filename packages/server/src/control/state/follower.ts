@@ -1,7 +1,7 @@
 // Keeps a node's state up to date: from the snapshot on disk, then from a feed, change by change. When the feed fails,
 // the node goes on with what it has and tries again; when changes are missing, it loads a snapshot.
 
-import { after, type CancelTimer, readMs, wallMs } from "../../base/clock.js";
+import { after, atEndOfTurn, type CancelTimer, readMs, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { Unsubscribe } from "../../database/database.js";
 import { ENTITY_KINDS, type EntityKind } from "../entities/entities.js";
@@ -15,9 +15,9 @@ export interface FollowerOptions {
   readonly feed: ControlFeed;
   /** Where the snapshot is kept; undefined keeps none. */
   readonly snapshotFile?: string | undefined;
-  /** Called after the state has changed, with the kinds that did. */
+  /** Called after the state has changed, with the kinds that did. What it returns is waited for by `inForce` only. */
   readonly onChanged?: OnChanged | undefined;
-  /** Called after changes were applied and came into force; with undefined if the state was replaced as a whole. */
+  /** Called after changes were applied; with undefined if the state was replaced as a whole. */
   readonly onApplied?: ((changes: readonly NodeChange[] | undefined) => void) | undefined;
   /** Called when the feed or the file fails, with what was seen. The follower goes on. */
   readonly onProblem?:
@@ -42,6 +42,8 @@ export class Follower {
   #cancelPoll: CancelTimer = () => {};
   /** The catching up that is under way. */
   #catchingUp: Promise<void> | undefined;
+  /** What is being put in force. */
+  #enforcing: Promise<void> | undefined;
   #isBehind = false;
   #isClosed = false;
   #needsSnapshot: boolean;
@@ -94,6 +96,11 @@ export class Follower {
     return this.#catchingUp;
   }
 
+  /** Resolves when all that was applied so far is in force. Never rejects. */
+  async inForce(): Promise<void> {
+    await this.#enforcing;
+  }
+
   /** Stops. What is under way is waited for. */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -119,33 +126,51 @@ export class Follower {
   async #advance(): Promise<void> {
     if (this.#needsSnapshot) {
       const snapshot = await this.#options.feed.snapshot();
-      await readRulesAhead(snapshot.entities);
+      // A node that decides already goes on with what it has while they are read.
+      if (!this.#hasState) await readRulesAhead(snapshot.entities);
       this.state.replace(snapshot);
       this.#needsSnapshot = false;
       this.#hasState = true;
       this.#keep(() => this.#file?.write(this.state.toSnapshot()));
-      this.#options.onChanged?.(ALL_KINDS);
+      this.#changed(ALL_KINDS);
       this.#options.onApplied?.(undefined);
     }
     for (;;) {
       const changes = await this.#nextChanges();
       if (changes === undefined) return this.#advance();
       if (changes.length === 0) break;
-      await readRulesAhead(changes);
+      await this.#turnIfLong(changes);
       const kinds = this.#apply(changes);
       if (kinds === undefined) {
         // Changes before the gap are applied, and what was derived from the state must not outlive them.
-        this.#options.onChanged?.(ALL_KINDS);
+        this.#changed(ALL_KINDS);
         return this.#advance();
       }
+      if (kinds.size > 0) this.#changed(kinds);
+      await this.#turnIfLong(changes);
       this.#keep(() => this.#file?.append(changes, this.state));
-      if (kinds.size > 0) this.#options.onChanged?.(kinds);
+      await this.#turnIfLong(changes);
       this.#options.onApplied?.(changes);
     }
     this.#currentSinceMs = readMs();
     if (this.#currentSinceMs - this.#touchedMs < TOUCH_MS) return;
     this.#touchedMs = this.#currentSinceMs;
     this.#keep(() => this.#file?.touch(this.state));
+  }
+
+  /** Long rules take milliseconds in each step; decisions have their turn between them. */
+  async #turnIfLong(changes: readonly NodeChange[]): Promise<void> {
+    if (!changes.some(({ kind }) => kind === "rule-set")) return;
+    await new Promise<void>((resolve) => atEndOfTurn(resolve));
+  }
+
+  #changed(kinds: ReadonlySet<EntityKind>): void {
+    const enforcing = this.#options.onChanged?.(kinds);
+    if (enforcing === undefined) return;
+    const all = Promise.all([this.#enforcing, enforcing]).then(() => {
+      if (this.#enforcing === all) this.#enforcing = undefined;
+    });
+    this.#enforcing = all;
   }
 
   /** Undefined: changes are missing, and a snapshot is needed. */

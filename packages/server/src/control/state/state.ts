@@ -45,8 +45,21 @@ export interface NodeChange extends Pick<AuditEntry, "sequence" | "kind" | "enti
   readonly hash?: string | undefined;
 }
 
-/** Called with what changed, afterwards. */
-export type OnChanged = (kinds: ReadonlySet<EntityKind>) => void;
+/** Called with what changed, afterwards. What it may return resolves when that is in force; it never rejects. */
+export type OnChanged = (kinds: ReadonlySet<EntityKind>) => Promise<void> | void;
+
+/** Calls all of them, in their order. Undefined if there is nothing to wait for. */
+export function notifyAll(
+  listeners: Iterable<OnChanged>,
+  kinds: ReadonlySet<EntityKind>,
+): Promise<void> | undefined {
+  const waiting = [...listeners].map((listener) => listener(kinds)).filter(isPromise);
+  return waiting.length === 0 ? undefined : Promise.all(waiting).then(() => {});
+}
+
+function isPromise(value: Promise<void> | void): value is Promise<void> {
+  return value !== undefined;
+}
 
 /** What a node knows. */
 export class ControlState {

@@ -104,7 +104,7 @@ function isJudged({ facts, atMs }: ReplaySample, { blocks }: PreviewInput): bool
 async function replayHere(input: PreviewInput): Promise<Replayings> {
   const { text, exceptions = [], fromMs, toMs, workMsMax = WORK_MS_MAX } = input;
   // Without rules in force as they were written there is no thread that replays, but long drafts are read in one.
-  await readAhead({ file: FILE, text });
+  await readAhead({ file: FILE, text }, { purpose: "view" });
   const parsed = parseKnown({ file: FILE, text });
   const draft = withExceptions(parsed, exceptions, { unknownRules: "ignore" });
   const pace = { workMsMax, sliceMsMax: SLICE_MS_MAX, pause: nextTurn };

@@ -5,8 +5,9 @@
 import { parseRules, type RuleSet } from "sluice/rules";
 import { after } from "../../base/clock.js";
 import { collectAfterReading } from "../collect-garbage.js";
-import { mustBeUsable, type RulesUse } from "./read-job.js";
+import { mustBeUsable, type ReadJob, type RulesUse } from "./read-job.js";
 import { isForThread, readInThread } from "./thread-reader.js";
+import { idsWithConsistency } from "./written-consistency.js";
 
 /** Rules as a string, and where they come from. */
 export interface RulesText {
@@ -19,6 +20,8 @@ interface Known extends RulesText {
   readonly rules: WeakRef<RuleSet>;
   /** What they were checked for. */
   readonly use: RulesUse | undefined;
+  /** The ids of those that say their `consistency`; undefined if that was not looked for. */
+  readonly withConsistency: readonly string[] | undefined;
 }
 
 /** The rules in force, those that are being published, and two to compare. */
@@ -36,31 +39,51 @@ export function parseKnown({ file, text }: RulesText): RuleSet {
   if (before !== undefined) return before;
   collectAfterReading(text);
   const rules = parseRules(text, { file });
-  add({ file, text, rules: new WeakRef(rules), use: undefined });
+  add({ file, text, rules: new WeakRef(rules), use: undefined, withConsistency: undefined });
   return rules;
 }
 
 /**
  * Reads long rules in a thread, so that {@link parseKnown} finds them. Short ones are left to it.
  *
- * @param use - What they are checked for too; see {@link mustBeUsable}.
+ * @param options - `use`: what they are checked for too, see {@link mustBeUsable}. `purpose`: whether they are to come
+ *   into force (the default), or are only looked at.
  * @throws RulesError, and what {@link readInThread} throws.
  */
-export async function readAhead({ file, text }: RulesText, use?: RulesUse): Promise<void> {
+export async function readAhead(
+  { file, text }: RulesText,
+  { use, purpose = "enforce" }: Partial<Pick<ReadJob, "use" | "purpose">> = {},
+): Promise<void> {
   if (!isForThread(text)) return;
   const before = find({ file, text });
   if (before?.rules.deref() !== undefined && (use === undefined || isSame(before.use, use))) return;
-  const { rules } = await readInThread({ file, text, use, returnsRules: true });
+  const { rules, withConsistency } = await readInThread({
+    file,
+    text,
+    use,
+    returnsRules: true,
+    purpose,
+  });
   if (rules === undefined) return;
-  add({ file, text, rules: new WeakRef(rules), use });
+  add({ file, text, rules: new WeakRef(rules), use, withConsistency });
   ahead.add(rules);
   after(AHEAD_MS_MAX, () => ahead.delete(rules));
+}
+
+/** Whether {@link parseKnown} answers without long work: the rules are short, or known. */
+export function isQuick(written: RulesText): boolean {
+  return !isForThread(written.text) || find(written)?.rules.deref() !== undefined;
+}
+
+/** The ids of the rules that say their `consistency`; of known rules without reading them again. */
+export function knownIdsWithConsistency(written: RulesText): readonly string[] {
+  return find(written)?.withConsistency ?? idsWithConsistency(written.text);
 }
 
 /** The version of rules that this service can use; long ones are read in a thread. @throws What is wrong with them. */
 export async function checkRules(text: string, use: RulesUse | undefined): Promise<string> {
   if (isForThread(text)) {
-    const job = { text, file: undefined, use, returnsRules: false };
+    const job = { text, file: undefined, use, returnsRules: false, purpose: "view" } as const;
     return (await readInThread(job)).version;
   }
   const rules = parseRules(text);

@@ -1,7 +1,7 @@
 // What the thread for long rules is asked and answers: to read them, or to decide samples by them.
 
 import { memoryStore } from "sluice";
-import { createPolicy, type RuleProblem, type RuleSet } from "sluice/rules";
+import { createPolicy, type Rule, type RuleProblem, type RuleSet } from "sluice/rules";
 import type { Replayings, ReplayJob } from "../preview/replay-both.js";
 
 /** What the policies of a service can do, by which it can use rules or not. */
@@ -21,6 +21,8 @@ export interface ReadJob {
   readonly use: RulesUse | undefined;
   /** Whether the rules are needed, or only their version. */
   readonly returnsRules: boolean;
+  /** Whether they are to come into force, or are only looked at: those that are don't wait for the others. */
+  readonly purpose: "enforce" | "view";
 }
 
 /** Why rules can't be used. */
@@ -33,9 +35,29 @@ export interface FailedJob {
 /** What the thread is asked. */
 export type ThreadJob = ReadJob | ReplayJob;
 
+/** The rules that were read last, from one on. To take over all of them in one message would hold up decisions. */
+export interface NextRules {
+  readonly from: number;
+}
+
+/** So many rules are taken over in one message: about two milliseconds. */
+export const RULES_A_MESSAGE = 400;
+
+/** What was read. */
+export interface ReadRules {
+  readonly version: string;
+  /** Everything but the rules; undefined if only the version was asked for. */
+  readonly set: Omit<RuleSet, "rules"> | undefined;
+  /** The rules follow in so many messages, as they are asked for. */
+  readonly messages: number;
+  /** The ids of the rules that say their `consistency`, which parsed rules don't show. */
+  readonly withConsistency: readonly string[];
+}
+
 /** What comes of a job. */
 export type ReadAnswer =
-  | { readonly version: string; readonly rules: RuleSet | undefined }
+  | ReadRules
+  | { readonly next: readonly Rule[] }
   | { readonly replayed: Replayings }
   | { readonly failed: FailedJob };
 

@@ -1,14 +1,23 @@
-// Reads long rules in a thread of their own: a megabyte takes seconds, in which decisions would wait. The thread is
+// Reads long rules in threads of their own: a megabyte takes seconds, in which decisions would wait. One thread reads
+// what is to come into force, the other what is only looked at, so that no publish waits for a preview. A thread is
 // started when it is needed, has bounds of time and memory, and ends when it has had nothing to do for a while.
 
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
-import { type RuleSet, RulesError, toCidrList } from "sluice/rules";
+import { type Rule, type RuleSet, RulesError, toCidrList } from "sluice/rules";
 import { after, type CancelTimer } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { Replayings, ReplayJob } from "../preview/replay-both.js";
-import type { FailedJob, ReadAnswer, ReadJob, ThreadJob } from "./read-job.js";
+import {
+  type FailedJob,
+  type NextRules,
+  type ReadAnswer,
+  type ReadJob,
+  type ReadRules,
+  RULES_A_MESSAGE,
+  type ThreadJob,
+} from "./read-job.js";
 
 const THREAD = fileURLToPath(new URL("./rules-thread.js", import.meta.url));
 /** Sources that were not built have none: rules are then read where they are needed. */
@@ -21,9 +30,15 @@ const JOB_MS_MAX = 60_000;
 const IDLE_MS_MAX = 10_000;
 const MEMORY_MB_MAX = 1_024;
 
+type Answer = Exclude<ReadAnswer, { next: unknown }>;
+
 interface Waiting {
   readonly job: ThreadJob;
-  readonly resolve: (answer: ReadAnswer) => void;
+  /** What has been taken over so far. */
+  readonly rules: Rule[];
+  /** What the rules belong to; undefined until they were read. */
+  read?: ReadRules;
+  readonly resolve: (answer: Answer & { rules: Rule[] }) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -32,29 +47,39 @@ export function isForThread(text: string): boolean {
   return hasThread && text.length >= THREAD_LENGTH_MIN;
 }
 
+/** What comes of reading rules. */
+export interface ReadResult {
+  readonly version: string;
+  /** Undefined if only the version was asked for. */
+  readonly rules: RuleSet | undefined;
+  /** The ids of those that say their `consistency`. */
+  readonly withConsistency: readonly string[];
+}
+
 /**
- * Reads rules in a thread, one set after the other.
+ * Reads rules in a thread, one set after the other. Those that are to come into force don't wait for those that are
+ * only looked at.
  *
  * @throws RulesError as `parseRules` does, what makes them unusable, `SLUICE_BODY_TOO_LARGE` if they take too long or too
  *   much memory, or `SLUICE_RULES_BUSY` if too many wait.
  */
-export async function readInThread(job: ReadJob): Promise<{ version: string; rules?: RuleSet }> {
-  const answer = await reader.ask(job);
+export async function readInThread(job: ReadJob): Promise<ReadResult> {
+  const answer = await (job.purpose === "enforce" ? publisher : previewer).ask(job);
   if ("failed" in answer) throw toError(answer.failed, job.file);
   if ("replayed" in answer) throw new Error("the thread answered something else");
-  const { version, rules } = answer;
-  return rules === undefined ? { version } : { version, rules: restore(rules) };
+  const { version, set, rules, withConsistency } = answer;
+  return { version, rules: set && restore({ ...set, rules }), withConsistency };
 }
 
-/** Decides samples by long rules, in the same thread. @throws What {@link readInThread} throws. */
+/** Decides samples by long rules, in a thread. @throws What {@link readInThread} throws. */
 export async function replayInThread(job: ReplayJob): Promise<Replayings> {
-  const answer = await reader.ask(job);
+  const answer = await previewer.ask(job);
   if ("failed" in answer) throw toError(answer.failed, job.draft.file);
   if (!("replayed" in answer)) throw new Error("the thread answered something else");
   return answer.replayed;
 }
 
-/** Asks the thread. */
+/** Asks one thread. */
 class ThreadReader {
   readonly #waiting: Waiting[] = [];
   #thread: Worker | undefined;
@@ -62,13 +87,13 @@ class ThreadReader {
   #current: Waiting | undefined;
   #cancel: CancelTimer = () => {};
 
-  ask(job: ThreadJob): Promise<ReadAnswer> {
+  ask(job: ThreadJob): Promise<Answer & { rules: Rule[] }> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.length >= JOBS_MAX) {
         reject(new ServerError("SLUICE_RULES_BUSY", `${JOBS_MAX} wait; try again in a moment`));
         return;
       }
-      this.#waiting.push({ job, resolve, reject });
+      this.#waiting.push({ job, rules: [], resolve, reject });
       this.#next();
     });
   }
@@ -91,9 +116,11 @@ class ThreadReader {
     const limits = { maxOldGenerationSizeMb: MEMORY_MB_MAX };
     const thread = new Worker(THREAD, { resourceLimits: limits, stdout: true, stderr: true });
     thread.on("message", (answer: ReadAnswer) => {
+      const whole = this.#toWhole(answer);
+      if (whole === undefined) return this.#askForRules(thread);
       // Only a thread at work keeps the process alive.
       thread.unref();
-      this.#settle()?.resolve(answer);
+      this.#settle()?.resolve(whole);
       this.#next();
     });
     thread.on("error", (error: NodeJS.ErrnoException) => {
@@ -102,6 +129,25 @@ class ThreadReader {
       this.#fail(isMemory ? `over ${MEMORY_MB_MAX} MB of memory` : String(error));
     });
     return thread;
+  }
+
+  /** Undefined while rules are still to be taken over. */
+  #toWhole(answer: ReadAnswer): (Answer & { rules: Rule[] }) | undefined {
+    const { rules = [], read } = this.#current ?? {};
+    if (!("next" in answer)) {
+      if (!("messages" in answer) || answer.messages === 0) return { ...answer, rules };
+      if (this.#current !== undefined) this.#current.read = answer;
+      return undefined;
+    }
+    for (const rule of answer.next) rules.push(rule);
+    const isWhole = read !== undefined && rules.length > (read.messages - 1) * RULES_A_MESSAGE;
+    return isWhole ? { ...read, rules } : undefined;
+  }
+
+  /** One message after the other: several that wait would be read in one turn of the event loop. */
+  #askForRules(thread: Worker): void {
+    const next: NextRules = { from: this.#current?.rules.length ?? 0 };
+    thread.postMessage(next);
   }
 
   /** The thread is not used again: it may be at it for long. */
@@ -128,7 +174,10 @@ class ThreadReader {
   }
 }
 
-const reader = new ThreadReader();
+/** Reads what is to come into force. */
+const publisher = new ThreadReader();
+/** Reads what operators only look at. */
+const previewer = new ThreadReader();
 
 /** Between threads, lists of addresses lose what they do; the ranges that they are made of are there. */
 function restore(rules: RuleSet): RuleSet {

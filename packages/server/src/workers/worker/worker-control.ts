@@ -6,7 +6,7 @@ import type { LastUses } from "../../control/keys/key-uses.js";
 import type { ChangingState } from "../../control/state/enforced-state.js";
 import { Follower } from "../../control/state/follower.js";
 import { type NodeSwitch, NodeSwitches } from "../../control/state/node-switches.js";
-import type { ControlState, OnChanged } from "../../control/state/state.js";
+import { type ControlState, notifyAll, type OnChanged } from "../../control/state/state.js";
 import type { Unsubscribe } from "../../database/database.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
 
@@ -57,13 +57,14 @@ export class WorkerControl implements ChangingState {
   /** Puts in force what the primary has. Never rejects. */
   async follow(): Promise<void> {
     await Promise.all([this.#follower.catchUp(), this.#takeSwitches()]);
+    await this.#follower.inForce();
   }
 
-  /** Puts in force what the control plane has, which the primary asks. Never rejects. */
+  /** Takes over what the control plane has, which the primary asks. Never rejects. */
   async catchUp(): Promise<void> {
     const ageMs = (await this.#ask("controlCatchUp").catch(() => undefined)) as number | undefined;
     if (ageMs !== undefined) this.#currentAtMs = readMs() - ageMs;
-    await this.follow();
+    await Promise.all([this.#follower.catchUp(), this.#takeSwitches()]);
   }
 
   /** Stores the hours in which keys were used, through the primary. */
@@ -79,11 +80,11 @@ export class WorkerControl implements ChangingState {
   async #takeSwitches(): Promise<void> {
     const asked = await this.#ask("controlSwitches").catch(() => undefined);
     const switches = asked as readonly NodeSwitch[] | undefined;
-    if (switches !== undefined && this.nodeSwitches.replace(switches)) this.#notify(SWITCHES);
+    if (switches !== undefined && this.nodeSwitches.replace(switches)) await this.#notify(SWITCHES);
   }
 
-  #notify(kinds: Parameters<OnChanged>[0]): void {
-    for (const listener of this.#listeners) listener(kinds);
+  #notify(kinds: Parameters<OnChanged>[0]): Promise<void> | undefined {
+    return notifyAll(this.#listeners, kinds);
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,8 @@
 
 import type { Limit } from "sluice";
 import type { Rule, RuleSet } from "sluice/rules";
-import { parse } from "yaml";
+import { knownIdsWithConsistency } from "../../core/rules/known-rules.js";
+import { idsWithConsistency } from "../../core/rules/written-consistency.js";
 import { parseWritten, type WrittenRules } from "../../core/rules-in-force.js";
 
 /**
@@ -18,7 +19,7 @@ export function toWorkerRules(written: WrittenRules): RuleSet {
 
 /** The same for rules that were parsed: those whose limits, exceptions included, can be leased are. */
 export function toLeasedRules(set: RuleSet, written: WrittenRules): RuleSet {
-  const explicit = idsWithConsistency(written);
+  const explicit = idsOf(written);
   const rules = set.rules.map((rule) => {
     const isLeased = !explicit.has(rule.id) && rule.durable === undefined && canBeLeased(rule);
     return isLeased ? { ...rule, consistency: "leased" as const } : rule;
@@ -27,19 +28,20 @@ export function toLeasedRules(set: RuleSet, written: WrittenRules): RuleSet {
 }
 
 /** The ids of the rules that were read last: exceptions change more often than rules. */
-let latest: { readonly text: string; readonly ids: ReadonlySet<unknown> } | undefined;
+let latest: { readonly written: WrittenRules; readonly ids: ReadonlySet<string> } | undefined;
 
 /** The ids of rules with a `consistency`. Parsed rules don't distinguish it from the default. */
-function idsWithConsistency(written: WrittenRules): ReadonlySet<unknown> {
-  const text = JSON.stringify(written);
-  if (latest?.text !== text) latest = { text, ids: readIds(written) };
+function idsOf(written: WrittenRules): ReadonlySet<string> {
+  if (latest !== undefined && isSame(latest.written, written)) return latest.ids;
+  const ids =
+    "inline" in written ? idsWithConsistency(written.inline) : knownIdsWithConsistency(written);
+  latest = { written, ids: new Set(ids) };
   return latest.ids;
 }
 
-function readIds(written: WrittenRules): ReadonlySet<unknown> {
-  const source = "inline" in written ? written.inline : parse(written.text, { merge: true });
-  const { rules } = source as { rules: readonly { id: unknown; consistency?: unknown }[] };
-  return new Set(rules.filter((rule) => rule.consistency !== undefined).map(({ id }) => id));
+function isSame(one: WrittenRules, other: WrittenRules): boolean {
+  if ("inline" in one) return "inline" in other && one.inline === other.inline;
+  return "text" in other && one.text === other.text;
 }
 
 function canBeLeased({ limits, tiers, overrides, exceptions, onExceed }: Rule): boolean {

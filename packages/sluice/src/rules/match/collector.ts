@@ -2,6 +2,7 @@
 // it asks of the field that best distinguishes it from the others, and so again with those under the same value:
 // a thousand rules for a thousand hosts cost one look-up.
 
+import { ITEMS_A_STEP, type Steps } from "../../base/steps.js";
 import { type Condition, type Field, isMet } from "./field.js";
 import type { NormalizedRequest } from "./normalized-request.js";
 
@@ -31,17 +32,30 @@ export class CollectorMaker {
   #valuesLeft = VALUES_MAX;
 
   /** What finds these candidates. */
-  make<C>(candidates: readonly Candidate<C>[], level = 0): Collector<C> {
+  *make<C>(candidates: readonly Candidate<C>[], level = 0): Steps<Collector<C>> {
     if (candidates.length < LISTED_MIN || level === LEVELS_MAX) return toUnlisted(candidates);
     const values = countAll(candidates);
     if (values === 0 || values > this.#valuesLeft) return toUnlisted(candidates);
     this.#valuesLeft -= values;
     const plan = new ListingPlan(candidates);
-    const listings = [...plan.listings].map(([field, byValue]) => ({
-      field,
-      byValue: new Map([...byValue].map(([value, under]) => [value, this.make(under, level + 1)])),
-    }));
+    yield;
+    const listings: Listing<Collector<C>>[] = [];
+    for (const [field, byValue] of plan.listings) {
+      listings.push({ field, byValue: yield* this.#makeEach(byValue, level + 1) });
+    }
     return new Listed(listings, toUnlisted(plan.others));
+  }
+
+  *#makeEach<C>(
+    byValue: ReadonlyMap<string, readonly Candidate<C>[]>,
+    level: number,
+  ): Steps<Map<string, Collector<C>>> {
+    const made = new Map<string, Collector<C>>();
+    for (const [value, under] of byValue) {
+      made.set(value, yield* this.make(under, level));
+      if (made.size % ITEMS_A_STEP === 0) yield;
+    }
+    return made;
   }
 }
 

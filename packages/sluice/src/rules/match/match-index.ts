@@ -1,5 +1,6 @@
 // Matches, made findable: by path first, then by what else they ask for.
 
+import { ITEMS_A_STEP, runSteps, type Steps } from "../../base/steps.js";
 import type { Match } from "../rule.js";
 import { type Candidate, type Collector, CollectorMaker } from "./collector.js";
 import { Fields } from "./field.js";
@@ -9,6 +10,13 @@ import { PathTrie } from "./path-trie.js";
 
 /** Beyond so many entries for one request insertion would take longer than sorting. */
 const FEW_MAX = 32;
+
+/** What an index is made of. */
+interface IndexParts {
+  readonly everywhere: Collector<number>;
+  readonly trie: PathTrie<number> | undefined;
+  readonly isUnconditional: boolean;
+}
 
 /** Entries by their matches. What is looked through are their places in the order: small, and close. */
 export class MatchIndex<T> {
@@ -20,22 +28,20 @@ export class MatchIndex<T> {
   /** Whether no entry asks for anything: every request falls under all of them. */
   readonly #isUnconditional: boolean;
 
-  constructor(entries: readonly T[], toMatch: (entry: T) => Match) {
+  constructor(
+    entries: readonly T[],
+    toMatch: (entry: T) => Match,
+    parts: IndexParts = runSteps(toParts(entries.map(toMatch))),
+  ) {
     this.#entries = entries;
-    const fields = new Fields(entries.map(toMatch));
-    const everywhere: Candidate<number>[] = [];
-    const groups = new Groups<number>();
-    for (const [place, entry] of entries.entries()) {
-      const match = toMatch(entry);
-      const candidate = { entry: place, conditions: fields.toConditions(match) };
-      if (match.paths.length === 0) everywhere.push(candidate);
-      for (const path of match.paths) groups.add(path, candidate);
-    }
-    const isFree = ({ conditions }: Candidate<number>) => conditions.length === 0;
-    this.#isUnconditional = everywhere.length === entries.length && everywhere.every(isFree);
-    const maker = new CollectorMaker();
-    this.#everywhere = maker.make(everywhere);
-    this.#trie = groups.toTrie(maker);
+    this.#everywhere = parts.everywhere;
+    this.#trie = parts.trie;
+    this.#isUnconditional = parts.isUnconditional;
+  }
+
+  /** Makes the same in steps. */
+  static *make<T>(entries: readonly T[], toMatch: (entry: T) => Match): Steps<MatchIndex<T>> {
+    return new MatchIndex(entries, toMatch, yield* toParts(entries.map(toMatch)));
   }
 
   /** The entries that a request falls under, in their order, each once. */
@@ -63,6 +69,27 @@ export class MatchIndex<T> {
   }
 }
 
+function* toParts(matches: readonly Match[]): Steps<IndexParts> {
+  const fields = new Fields(matches);
+  const everywhere: Candidate<number>[] = [];
+  const groups = new Groups<number>();
+  for (let place = 0; place < matches.length; place++) {
+    const match = matches[place];
+    const candidate = { entry: place, conditions: fields.toConditions(match) };
+    if (match.paths.length === 0) everywhere.push(candidate);
+    for (const path of match.paths) groups.add(path, candidate);
+    if (place % ITEMS_A_STEP === ITEMS_A_STEP - 1) yield;
+  }
+  const isFree = ({ conditions }: Candidate<number>) => conditions.length === 0;
+  const isUnconditional = everywhere.length === matches.length && everywhere.every(isFree);
+  const maker = new CollectorMaker();
+  return {
+    isUnconditional,
+    everywhere: yield* maker.make(everywhere),
+    trie: yield* groups.toTrie(maker),
+  };
+}
+
 /** Candidates by path pattern; patterns that fit the same paths are one. */
 class Groups<C> {
   readonly #groups = new Map<
@@ -78,11 +105,14 @@ class Groups<C> {
     else group.candidates.push(candidate);
   }
 
-  toTrie(maker: CollectorMaker): PathTrie<C> | undefined {
+  *toTrie(maker: CollectorMaker): Steps<PathTrie<C> | undefined> {
     if (this.#groups.size === 0) return undefined;
     const trie = new PathTrie<C>();
-    for (const { pattern, candidates } of this.#groups.values())
-      trie.set(pattern, maker.make(candidates));
+    let count = 0;
+    for (const { pattern, candidates } of this.#groups.values()) {
+      trie.set(pattern, yield* maker.make(candidates));
+      if (++count % ITEMS_A_STEP === 0) yield;
+    }
     return trie;
   }
 }

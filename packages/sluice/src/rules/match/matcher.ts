@@ -1,6 +1,7 @@
 // Which rules a request falls under. A request is led to its rules by its path and by the values that
 // rules ask for; rules that are about something else are never looked at, be they ten thousand.
 
+import { runSteps, type Steps } from "../../base/steps.js";
 import type { Match } from "../rule.js";
 import { MatchIndex } from "./match-index.js";
 import type { NormalizedRequest } from "./normalized-request.js";
@@ -17,12 +18,15 @@ export class Matcher<T extends Matchable> {
   readonly #shown: MatchIndex<unknown>;
   readonly isEmpty: boolean;
 
-  constructor(entries: readonly T[]) {
-    this.#entries = new MatchIndex(entries, ({ match }) => match);
-    this.#shown = entries.some(({ match }) => match.attributes.size > 0)
-      ? new MatchIndex(toShown(entries), (match) => match)
-      : this.#entries;
+  constructor(entries: readonly T[], indexes: Indexes<T> = runSteps(toIndexes(entries))) {
+    this.#entries = indexes.entries;
+    this.#shown = indexes.shown;
     this.isEmpty = entries.length === 0;
+  }
+
+  /** Makes the same in steps. */
+  static *make<T extends Matchable>(entries: readonly T[]): Steps<Matcher<T>> {
+    return new Matcher(entries, yield* toIndexes(entries));
   }
 
   /** The entries that match, in their order, each once. */
@@ -37,6 +41,17 @@ export class Matcher<T extends Matchable> {
   mayMatch(request: NormalizedRequest): boolean {
     return !this.isEmpty && this.#shown.matchesAny(request);
   }
+}
+
+interface Indexes<T> {
+  readonly entries: MatchIndex<T>;
+  readonly shown: MatchIndex<unknown>;
+}
+
+function* toIndexes<T extends Matchable>(list: readonly T[]): Steps<Indexes<T>> {
+  const entries = yield* MatchIndex.make(list, ({ match }) => match);
+  if (!list.some(({ match }) => match.attributes.size > 0)) return { entries, shown: entries };
+  return { entries, shown: yield* MatchIndex.make(toShown(list), (match) => match) };
 }
 
 const NO_ATTRIBUTES: Match["attributes"] = new Map();

@@ -2,9 +2,10 @@
 // back what was held. A listener must not be able to break a decision.
 
 import { notify } from "../../base/maybe-promise.js";
-import type { RulesDiff } from "../diff.js";
-import type { SettleBy } from "../rule.js";
+import { diffRules, type RulesDiff, removedIds } from "../diff.js";
+import type { RuleSet, SettleBy } from "../rule.js";
 import type { EstimateReason, SettledCost } from "./held-charges/settled-cost.js";
+import type { RequestContext } from "./policy-request/policy-request.js";
 import type { RuleCharge } from "./policy-request/request-charges.js";
 
 /** Something that happened to a policy. `kind` says what. */
@@ -17,6 +18,8 @@ export interface RulesReplaced {
   readonly from: string;
   /** The version in force now; the same if nothing changed. */
   readonly to: string;
+  /** The ids of the rules that are gone, in the order of the old rules. */
+  readonly removed: () => readonly string[];
   /** What changed, and what becomes of the counters: compared when asked for, which takes its time. */
   readonly diff: () => RulesDiff;
 }
@@ -57,9 +60,40 @@ export interface SettleFailed {
   readonly error: unknown;
 }
 
+type OnEvent = ((event: PolicyEvent) => unknown) | undefined;
+
+/** The event of rules that came into force in place of others. */
+export function toReplaced(before: RuleSet, after: RuleSet): RulesReplaced {
+  return {
+    kind: "replaced",
+    from: before.version,
+    to: after.version,
+    removed: () => removedIds(before, after),
+    diff: () => diffRules(before, after),
+  };
+}
+
+/** What requests report to the listener of a policy. */
+export function toReports(
+  onEvent: OnEvent,
+  isClosed: () => boolean,
+): Pick<RequestContext, "onSettleFailed" | "onSettled" | "onSampled"> {
+  const emit = (event: PolicyEvent) => notify(() => onEvent?.(event));
+  return {
+    onSettleFailed: (rules, error) => {
+      // A store that went with the policy has nothing left to settle.
+      if (!isClosed()) emit({ kind: "settle-failed", rules, error });
+    },
+    onSettled: toSettleReport(onEvent),
+    onSampled: ({ definition: rule }, { isUseless, keysSeen, seenTwice }) => {
+      if (isUseless) emit({ kind: "useless-rule", rule: rule.id, keysSeen, seenTwice });
+    },
+  };
+}
+
 /** Reports charges that were settled as events, under rules with `settle`; undefined without a listener. */
-export function toSettleReport(
-  onEvent: ((event: PolicyEvent) => unknown) | undefined,
+function toSettleReport(
+  onEvent: OnEvent,
 ): ((charge: RuleCharge, cost: SettledCost) => void) | undefined {
   if (onEvent === undefined) return undefined;
   return ({ rule: { definition }, units: reserved }, { units: settled, reason }) => {

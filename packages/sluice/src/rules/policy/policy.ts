@@ -4,7 +4,7 @@
 import type { Clock } from "../../base/clock.js";
 import { SluiceError } from "../../base/errors.js";
 import { isThenable, type MaybePromise, notify } from "../../base/maybe-promise.js";
-import { diffRules } from "../diff.js";
+import { runInSlices, runSteps, type Steps } from "../../base/steps.js";
 import type { Facts } from "../facts.js";
 import type { Rule, RuleSet } from "../rule.js";
 import { type FindTenant, withProfile } from "../tenant-profile.js";
@@ -15,7 +15,7 @@ import { type CallerBlocks, OperatorRefusals } from "./operator/operator-refusal
 import { Switches, type SwitchState, type SwitchStates } from "./operator/switches.js";
 import { type ExplainOptions, type Explanation, explainRequest } from "./peek/explain.js";
 import { peekRequest, type RuleState, stateOf } from "./peek/peek.js";
-import { type PolicyEvent, toSettleReport } from "./policy-events.js";
+import { type PolicyEvent, toReplaced, toReports } from "./policy-events.js";
 import {
   type PolicyOptions,
   type PolicySetup,
@@ -28,6 +28,7 @@ import type { AdmitOptions } from "./policy-request/admit-options.js";
 import { PolicyDecision, type RefusalCause } from "./policy-request/policy-decision.js";
 import { PolicyRequest, type RequestContext } from "./policy-request/policy-request.js";
 import { SingleRulePath } from "./policy-request/single-rule-path.js";
+import { PreparedRules } from "./prepared-rules.js";
 
 export type { AdmitOptions } from "./policy-request/admit-options.js";
 
@@ -37,7 +38,7 @@ export class Policy {
   readonly #parse: RulesParser;
   readonly #lanes: Lanes;
   readonly #context: RequestContext;
-  readonly #switches = new Switches();
+  #switches = new Switches();
   #blocks: CallerBlocks | undefined;
   #findTenant: FindTenant | undefined;
   #compiled: CompiledRules;
@@ -54,21 +55,13 @@ export class Policy {
     this.#parse = parse;
     this.#lanes = new Lanes(setup.store, setup);
     this.#context = {
+      ...toReports(setup.onEvent, () => this.#isClosed),
       clock: setup.clock,
       costs: setup.costs,
       seesResponses: setup.seesResponses,
-      onSettleFailed: (rules, error) => {
-        // A store that went with the policy has nothing left to settle.
-        if (!this.#isClosed) this.#emit({ kind: "settle-failed", rules, error });
-      },
-      onSettled: toSettleReport(setup.onEvent),
-      onSampled: ({ definition: rule }, { isUseless, keysSeen, seenTwice }) => {
-        if (!isUseless) return;
-        this.#emit({ kind: "useless-rule", rule: rule.id, keysSeen, seenTwice });
-      },
       complete: (facts) => withProfile(facts, this.#findTenant),
     };
-    this.#compiled = this.#compile(setup.rules);
+    this.#compiled = runSteps(this.#compile(setup.rules));
     this.#singleRulePath = this.#toSingleRulePath();
   }
 
@@ -107,18 +100,12 @@ export class Policy {
     return this.#blocks;
   }
 
-  /**
-   * What leases, syncs and known refusals did so far. All undefined over a store in this process,
-   * which needs none of them.
-   */
+  /** What leases, syncs and known refusals did so far. All undefined over a store in this process. */
   get stats(): PolicyStats {
     return this.#lanes.stats;
   }
 
-  /**
-   * Whether a rule in force, or a block, has to know more of a request than it shows: who the caller is, or what its
-   * body says. If none has, `identify` is never called.
-   */
+  /** Whether a rule or block has to know the caller or the body. If none has, `identify` is never called. */
   get needsIdentity(): boolean {
     return !this.#compiled.late.isEmpty || this.#refusals?.needsIdentity === true;
   }
@@ -183,13 +170,27 @@ export class Policy {
    * under other numbers carries over. Requests under way are decided and settled by the rules that
    * they began with. Rules that can't be used are an error and change nothing.
    */
-  replace(rules: RulesInput): void {
+  replace(rules: RulesInput | PreparedRules): void {
     this.#mustBeOpen();
     const before = this.rules;
-    this.#putInForce(toRuleSet(rules, this.#parse));
-    const after = this.rules;
-    const diff = () => diffRules(before, after);
-    this.#emit({ kind: "replaced", from: before.version, to: after.version, diff });
+    const prepared = rules instanceof PreparedRules ? rules : undefined;
+    this.#putInForce(prepared?.ruleSet ?? toRuleSet(rules, this.#parse), prepared);
+    // Prepared with the rules in force, only switches differ.
+    const isSame = prepared !== undefined && this.rules === before;
+    if (!isSame) this.#emit(toReplaced(before, this.rules));
+  }
+
+  /**
+   * Makes rules ready in slices of a few milliseconds, between which requests are decided. `replace` then puts them in
+   * force in one short step, with `switches` if they are given. If rules or switches changed meanwhile, it makes the
+   * rules ready once more, in one go.
+   */
+  async prepare(rules: RulesInput, switches?: SwitchStates): Promise<PreparedRules> {
+    this.#mustBeOpen();
+    const before = this.#compiled;
+    const others = switches && Switches.of(switches);
+    const steps = this.#compile(toRuleSet(rules, this.#parse), others);
+    return new PreparedRules({ compiled: await runInSlices(steps), before, switches: others });
   }
 
   /**
@@ -221,10 +222,7 @@ export class Policy {
     this.switch(ruleId, "off");
   }
 
-  /**
-   * `switch(ruleId, "on")`. Without a rule it leaves those off that were switched off one by one. What the rules
-   * themselves disable stays off.
-   */
+  /** `switch(ruleId, "on")`. Without a rule it leaves those off that were switched one by one, or by the rules. */
   enable(ruleId?: string): void {
     this.switch(ruleId, "on");
   }
@@ -305,8 +303,11 @@ export class Policy {
     return new RuleKey(this.#compiled, ruleId, key, this.#setup.clock);
   }
 
-  #putInForce(ruleSet: RuleSet): void {
-    this.#compiled = this.#compile(ruleSet);
+  #putInForce(ruleSet: RuleSet, prepared?: PreparedRules): void {
+    const { switches = this.#switches } = prepared ?? {};
+    const ready = prepared?.compiledAfter(this.#compiled);
+    this.#compiled = ready ?? runSteps(this.#compile(ruleSet, switches));
+    this.#switches = switches;
     this.#updatePaths();
   }
 
@@ -316,15 +317,15 @@ export class Policy {
     this.#singleRulePath = this.#toSingleRulePath();
   }
 
-  #compile(ruleSet: RuleSet): CompiledRules {
+  #compile(ruleSet: RuleSet, switches = this.#switches): Steps<CompiledRules> {
     const { onStoreFailure, timeoutMs, costs, seesResponses } = this.#setup;
-    return new CompiledRules(ruleSet, {
+    return CompiledRules.compile(ruleSet, {
       lanes: this.#lanes,
       onStoreFailure,
       timeoutMs,
       costs,
       seesResponses,
-      switches: this.#switches,
+      switches,
       findTenant: (tenant) => this.#findTenant?.(tenant),
       before: this.#compiled,
     });

@@ -1,6 +1,7 @@
 // A set of rules made ready to decide: matchers, keys, counters and stores found once, so that a
 // request only looks them up.
 
+import { mapInSteps, type Steps } from "../../../base/steps.js";
 import type { Limit } from "../../../limits/limits.js";
 import type { FailurePolicy } from "../../../stores/store.js";
 import { compileKey, type KeyOf, needsIdentity } from "../../identity-keys/key.js";
@@ -105,36 +106,71 @@ export class CompiledRules {
   #all: Matcher<CompiledRule> | undefined;
   #byCaller: Matcher<RuleOfCaller> | undefined;
 
-  constructor(ruleSet: RuleSet, options: CompileOptions) {
-    mustBeUsable(ruleSet.rules, options);
+  private constructor(ruleSet: RuleSet, parts: CompiledParts) {
+    this.ruleSet = ruleSet;
+    this.byId = parts.byId;
+    this.#enabled = parts.enabled;
+    this.switchedTo = parts.switchedTo;
+    this.isOn = ruleSet.isEnabled && this.switchedTo !== "off" && this.#enabled.length > 0;
+    this.late = parts.late;
+    this.byBody = parts.byBody;
+  }
+
+  /** Makes rules ready to decide. @throws RulesError if the policy can't keep them. */
+  static *compile(ruleSet: RuleSet, options: CompileOptions): Steps<CompiledRules> {
+    yield* mustBeUsable(ruleSet.rules, options);
     // Charges of one step reach their store together.
     const stepOf = (rule: Rule) => `${options.lanes.of(rule).order}/${isLate(rule)}`;
-    const delays = new LongestDelays(ruleSet.rules, stepOf);
+    const delays = yield* LongestDelays.of(ruleSet.rules, stepOf);
     const keys = new Map<string, KeyOf>();
     const context = { delays, ruleSet, options, keys, samples: new SampleBudget() };
     const inOrder = ruleSet.rules.toSorted((a, b) => b.priority - a.priority);
-    const compiled = inOrder.map((rule, order) => this.#compile(rule, order, context));
-    this.ruleSet = ruleSet;
-    this.byId = new Map(compiled.map((rule) => [rule.definition.id, rule]));
-    this.#enabled = compiled.filter(({ isOn }) => isOn);
-    this.switchedTo = options.switches.all;
-    this.isOn = ruleSet.isEnabled && this.switchedTo !== "off" && this.#enabled.length > 0;
-    this.late = new Matcher(this.#enabled.filter((rule) => rule.isLate));
-    this.byBody = new Matcher(this.#enabled.filter(({ definition: rule }) => countsByBody(rule)));
+    const all = yield* mapInSteps(inOrder, (rule, order) => compileRule(rule, order, context));
+    const enabled = all.filter(({ isOn }) => isOn);
+    const compiled = new CompiledRules(ruleSet, {
+      byId: new Map(all.map((rule) => [rule.definition.id, rule])),
+      enabled,
+      switchedTo: options.switches.all,
+      late: yield* Matcher.make(enabled.filter((rule) => rule.isLate)),
+      byBody: yield* Matcher.make(enabled.filter(({ definition }) => countsByBody(definition))),
+    });
+    yield* compiled.#makeMatchersOf(options.before);
+    return compiled;
+  }
+
+  /** Those that requests have needed so far, or will if they needed none, so that the next one does not wait for them. */
+  *#makeMatchersOf(before: CompiledRules | undefined): Steps<void> {
+    if (before === undefined) return;
+    const enabled = this.#enabled;
+    const make = Matcher.make<CompiledRule>;
+    const hasAll = before.#all !== undefined;
+    const hasEarly = before.#early !== undefined || !hasAll || this.late.isEmpty;
+    if (hasEarly) this.#early = yield* make(enabled.filter(isEarly));
+    if (hasAll && !this.late.isEmpty) this.#all = yield* make(enabled);
+    if (before.#byCaller !== undefined) {
+      this.#byCaller = yield* Matcher.make(enabled.map(toRuleOfCaller));
+    }
+    if (!this.#countsByApiKey) return;
+    if (before.#earlyWithoutKeys !== undefined) {
+      this.#earlyWithoutKeys = yield* make(enabled.filter(isEarlyWithoutKey));
+    }
+    if (before.#lateWithKeys !== undefined) {
+      this.#lateWithKeys = yield* make(enabled.filter((rule) => !isEarlyWithoutKey(rule)));
+    }
   }
 
   // Either `early` and `late` are asked, or `all`, by whether there is more to find out about requests.
 
   /** Rules that need no more than what every request shows. */
   get early(): Matcher<CompiledRule> {
-    this.#early ??= new Matcher(this.#enabled.filter((rule) => !rule.isLate));
+    this.#early ??= new Matcher(this.#enabled.filter(isEarly));
     return this.#early;
   }
 
   /** `early` without the rules that count by API key: for requests whose key has to be resolved first. */
   get earlyWithoutKeys(): Matcher<CompiledRule> {
     this.#earlyWithoutKeys ??= this.#countsByApiKey
-      ? new Matcher(this.#enabled.filter((rule) => !rule.isLate && !countsByApiKey(rule)))
+      ? new Matcher(this.#enabled.filter(isEarlyWithoutKey))
       : this.early;
     return this.#earlyWithoutKeys;
   }
@@ -142,7 +178,7 @@ export class CompiledRules {
   /** `late` and the rules that count by API key. */
   get lateWithKeys(): Matcher<CompiledRule> {
     this.#lateWithKeys ??= this.#countsByApiKey
-      ? new Matcher(this.#enabled.filter((rule) => rule.isLate || countsByApiKey(rule)))
+      ? new Matcher(this.#enabled.filter((rule) => !isEarlyWithoutKey(rule)))
       : this.late;
     return this.#lateWithKeys;
   }
@@ -158,7 +194,7 @@ export class CompiledRules {
 
   /** Both. */
   get all(): Matcher<CompiledRule> {
-    this.#all ??= new Matcher(this.#enabled);
+    this.#all ??= this.late.isEmpty ? this.early : new Matcher(this.#enabled);
     return this.#all;
   }
 
@@ -173,53 +209,11 @@ export class CompiledRules {
     this.#byCaller ??= new Matcher(this.#enabled.map(toRuleOfCaller));
     return this.#byCaller;
   }
+}
 
-  #compile(rule: Rule, order: number, context: CompileContext): CompiledRule {
-    const { options, ruleSet } = context;
-    const known = options.before?.byId.get(rule.id);
-    const before = countersOf(known);
-    const limits = toLimitsContext(rule, context);
-    const toLimits = (list: readonly Limit[], from: RuleLimit["from"], scope: string) =>
-      toRuleLimits(list, limits, { from, scope, before });
-    const each = (
-      lists: ReadonlyMap<string, readonly Limit[]>,
-      from: RuleLimit["from"],
-      toScope: (name: string) => string,
-    ) =>
-      lists.size === 0
-        ? NO_LISTS
-        : new Map([...lists].map(([name, list]) => [name, toLimits(list, from, toScope(name))]));
-    const shadow = rule.onExceed === "shadow";
-    const keyOf = toKeyOf(rule, context.keys);
-    const switchedTo = options.switches.of(rule.id);
-    const calendars = TenantCalendars.of(limits, options.findTenant);
-    return {
-      isPlain: calendars === undefined && isPlain(rule, ruleSet),
-      isOneLimit: calendars === undefined && isOneLimit(rule, ruleSet),
-      keyOf,
-      units: rule.cost.kind === "constant" ? rule.cost.units : 0,
-      limits: toLimits(rule.limits, "rule", rule.id),
-      shadow,
-      lane: limits.lane,
-      sample: KeySample.of(rule, context.samples),
-      isShown: rule.isExposed && !shadow,
-      meter: undefined,
-      definition: rule,
-      order,
-      match: rule.match,
-      tiers: each(rule.tiers, "tier", (tier) => scopeOfTier(rule, tier)),
-      overrides: each(rule.overrides, "override", () => rule.id),
-      exemptKeys: ruleSet.exempt.keys.size > 0 ? ruleSet.exempt.keys : undefined,
-      isLate: isLate(rule),
-      isOn: rule.isEnabled && switchedTo !== "off",
-      exceptions:
-        rule.exceptions === undefined
-          ? undefined
-          : new ExceptionsInForce(rule.exceptions, { ...limits, keyOf }, known?.exceptions),
-      calendars,
-      switchedTo,
-    };
-  }
+/** What the rules of a set were made into. */
+interface CompiledParts extends Pick<CompiledRules, "byId" | "switchedTo" | "late" | "byBody"> {
+  readonly enabled: readonly CompiledRule[];
 }
 
 interface CompileContext {
@@ -229,6 +223,53 @@ interface CompileContext {
   readonly samples: SampleBudget;
   /** The functions that make keys, by dimensions: one that many rules share stays in the processor's cache. */
   readonly keys: Map<string, KeyOf>;
+}
+
+function compileRule(rule: Rule, order: number, context: CompileContext): CompiledRule {
+  const { options, ruleSet } = context;
+  const known = options.before?.byId.get(rule.id);
+  const before = countersOf(known);
+  const limits = toLimitsContext(rule, context);
+  const toLimits = (list: readonly Limit[], from: RuleLimit["from"], scope: string) =>
+    toRuleLimits(list, limits, { from, scope, before });
+  const each = (
+    lists: ReadonlyMap<string, readonly Limit[]>,
+    from: RuleLimit["from"],
+    toScope: (name: string) => string,
+  ) =>
+    lists.size === 0
+      ? NO_LISTS
+      : new Map([...lists].map(([name, list]) => [name, toLimits(list, from, toScope(name))]));
+  const shadow = rule.onExceed === "shadow";
+  const keyOf = toKeyOf(rule, context.keys);
+  const switchedTo = options.switches.of(rule.id);
+  const calendars = TenantCalendars.of(limits, options.findTenant);
+  return {
+    isPlain: calendars === undefined && isPlain(rule, ruleSet),
+    isOneLimit: calendars === undefined && isOneLimit(rule, ruleSet),
+    keyOf,
+    units: rule.cost.kind === "constant" ? rule.cost.units : 0,
+    limits: toLimits(rule.limits, "rule", rule.id),
+    shadow,
+    lane: limits.lane,
+    sample: KeySample.of(rule, context.samples),
+    isShown: rule.isExposed && !shadow,
+    meter: undefined,
+    definition: rule,
+    order,
+    match: rule.match,
+    tiers: each(rule.tiers, "tier", (tier) => scopeOfTier(rule, tier)),
+    overrides: each(rule.overrides, "override", () => rule.id),
+    exemptKeys: ruleSet.exempt.keys.size > 0 ? ruleSet.exempt.keys : undefined,
+    isLate: isLate(rule),
+    isOn: rule.isEnabled && switchedTo !== "off",
+    exceptions:
+      rule.exceptions === undefined
+        ? undefined
+        : new ExceptionsInForce(rule.exceptions, { ...limits, keyOf }, known?.exceptions),
+    calendars,
+    switchedTo,
+  };
 }
 
 /** The counters of a rule. Made only when rules are replaced, so that no memory is kept for it. */
@@ -267,6 +308,14 @@ const NO_LISTS: ReadonlyMap<string, readonly RuleLimit[]> = new Map();
 function isLate({ key, tiers, match, exceptions, cost }: Rule): boolean {
   const isByCaller = tiers.size > 0 || match.attributes.size > 0 || exceptions !== undefined;
   return isByCaller || cost.kind === "json" || key.some(needsIdentity);
+}
+
+function isEarly({ isLate }: CompiledRule): boolean {
+  return !isLate;
+}
+
+function isEarlyWithoutKey(rule: CompiledRule): boolean {
+  return !rule.isLate && !countsByApiKey(rule);
 }
 
 function countsByApiKey({ definition: { key } }: CompiledRule): boolean {

@@ -4,25 +4,33 @@
 // millisecond longer than it has to be, and never shorter.
 
 import type { Verdict } from "../../../base/decision.js";
+import { ITEMS_A_STEP, type Steps } from "../../../base/steps.js";
 import { concurrency, type Limit, tokenBucket } from "../../../limits/limits.js";
 import { allLimitsOf, type Rule } from "../../rule.js";
 
 /** How long requests may have to wait before they go on, and a permit's time starts. */
 export class LongestDelays {
   /** By rules with `onExceed: delay`. */
-  readonly #bucketMs: number;
+  #bucketMs = 0;
   /** By shapers, for each step in which charges reach a store together. */
   readonly #shaperMs = new Map<string, number>();
   readonly #stepOf: (rule: Rule) => string;
 
-  constructor(rules: readonly Rule[], stepOf: (rule: Rule) => string) {
+  private constructor(stepOf: (rule: Rule) => string) {
     this.#stepOf = stepOf;
-    let bucketMs = 0;
-    for (const rule of rules) {
-      if (rule.onExceed === "delay") bucketMs = Math.max(bucketMs, rule.delayMsMax);
-      for (const limit of allLimitsOf(rule)) this.#noteShaper(stepOf(rule), limit);
+  }
+
+  /** Those of a set of rules. */
+  static *of(rules: readonly Rule[], stepOf: (rule: Rule) => string): Steps<LongestDelays> {
+    const delays = new LongestDelays(stepOf);
+    for (const [i, rule] of rules.entries()) {
+      if (rule.onExceed === "delay") {
+        delays.#bucketMs = Math.max(delays.#bucketMs, rule.delayMsMax);
+      }
+      for (const limit of allLimitsOf(rule)) delays.#noteShaper(rule, limit);
+      if (i % ITEMS_A_STEP === ITEMS_A_STEP - 1) yield;
     }
-    this.#bucketMs = bucketMs;
+    return delays;
   }
 
   /**
@@ -39,8 +47,9 @@ export class LongestDelays {
     return longestMs;
   }
 
-  #noteShaper(step: string, limit: Limit): void {
+  #noteShaper(rule: Rule, limit: Limit): void {
     if (limit.algorithm !== "leakyBucket" || limit.mode !== "shape") return;
+    const step = this.#stepOf(rule);
     const ms = Math.ceil((limit.queueSize * 1_000) / limit.ratePerSecond);
     this.#shaperMs.set(step, Math.max(ms, this.#shaperMs.get(step) ?? 0));
   }

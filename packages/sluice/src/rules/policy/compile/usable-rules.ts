@@ -1,6 +1,7 @@
 // Which rules a policy can't keep, though each of them is valid: those with a cost function that was not given, those
 // that need a response where none is seen, and durable ones without a ledger.
 
+import { mapInSteps, type Steps } from "../../../base/steps.js";
 import { PROBLEMS_MAX, type RuleProblem, RulesError } from "../../parse/problems.js";
 import { allLimitsOf, type Rule } from "../../rule.js";
 import type { CompileOptions } from "./compile.js";
@@ -8,8 +9,8 @@ import type { CompileOptions } from "./compile.js";
 type UsableOptions = Pick<CompileOptions, "costs" | "seesResponses" | "lanes">;
 
 /** Refuses rules that this policy can't keep. */
-export function mustBeUsable(rules: readonly Rule[], options: UsableOptions): void {
-  const problems = rules.flatMap((rule) => toProblems(rule, options));
+export function* mustBeUsable(rules: readonly Rule[], options: UsableOptions): Steps<void> {
+  const problems = (yield* mapInSteps(rules, (rule) => toProblems(rule, options))).flat();
   if (problems.length === 0) return;
   const more = Math.max(0, problems.length - PROBLEMS_MAX);
   throw new RulesError(problems.slice(0, PROBLEMS_MAX), { more });

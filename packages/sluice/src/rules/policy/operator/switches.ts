@@ -31,6 +31,13 @@ export class Switches {
   all: SwitchState = "on";
   #rules = new Map<string, "off" | "deny">();
 
+  /** Switches in these states. */
+  static of(states: SwitchStates): Switches {
+    const switches = new Switches();
+    switches.setAll(states);
+    return switches;
+  }
+
   of(ruleId: string): SwitchState {
     return this.#rules.get(ruleId) ?? "on";
   }
