@@ -12,6 +12,7 @@ const file = {
     jwt: { secret: "0123456789abcdef0123456789abcdef", algorithms: ["HS256"] },
     user: { claim: "sub" },
   },
+  ledger: { database: "file:ledger.db" },
   rules: { version: 1, rules: [] },
 };
 
@@ -25,6 +26,18 @@ describe("changesForRestart", () => {
         telemetry: { logLevel: "warn" },
       },
       [],
+    ],
+    [
+      "webhooks, and what else of the ledger",
+      {
+        ledger: {
+          database: "file:ledger.db",
+          reservationMs: "5m",
+          deliveriesKeptMs: 864_000_000,
+          webhooks: { billing: { url: "https://example.com/", secret: "0123456789abcdef" } },
+        },
+      },
+      ["ledger.reservationMs"],
     ],
     ["a port", { gateway: { listen: "127.0.0.1:8081" } }, ["gateway.listen"]],
     ["where it listens, once", { gateway: { listen: "0.0.0.0:8081" } }, ["gateway.listen"]],

@@ -3,8 +3,14 @@
 
 import type { Config } from "../config/config.js";
 
-/** What takes effect while running: where rules are, what they say, and how much is logged. */
-const LIVE: readonly string[] = ["rules", "control.hasRules", "telemetry.logLevel"];
+/** What takes effect while running: where rules are, what they say, who is notified, and how much is logged. */
+const LIVE: readonly string[] = [
+  "rules",
+  "control.hasRules",
+  "ledger.webhooks",
+  "ledger.deliveriesKeptMs",
+  "telemetry.logLevel",
+];
 
 /** How deep values are named one by one; deeper ones are named by what holds them. */
 const DEPTH_MAX = 3;

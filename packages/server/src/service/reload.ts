@@ -6,6 +6,7 @@ import type { Listener } from "../core/core.js";
 import type { RulesHolder } from "../core/rules-in-force.js";
 import type { ConfigInForce } from "./config-in-force.js";
 import type { OtherProcesses } from "./other-processes.js";
+import type { ServiceWebhooks } from "./service-webhooks.js";
 
 /** What a reload reaches. */
 export interface Reloaded {
@@ -13,6 +14,7 @@ export interface Reloaded {
   readonly rules: RulesHolder;
   /** The listeners of this process. */
   readonly listeners: readonly Listener[];
+  readonly webhooks: ServiceWebhooks;
   readonly others: OtherProcesses | undefined;
 }
 
@@ -21,12 +23,14 @@ export interface Reloaded {
  *
  * @throws What is wrong with the files; nothing has changed then.
  */
-export async function reloadAll({ config, rules, listeners, others }: Reloaded): Promise<void> {
+export async function reloadAll(reloaded: Reloaded): Promise<void> {
+  const { config, rules, listeners, webhooks, others } = reloaded;
   const next = await readConfig(config, rules);
   rules.reload(next.rules);
   await others?.haveRules();
   config.accept(next);
   await Promise.all(listeners.map((listener) => listener.reload?.()));
+  await webhooks.reload(next);
   await others?.reload(next);
 }
 

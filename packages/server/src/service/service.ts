@@ -35,9 +35,9 @@ import {
   openListeners,
 } from "./listeners.js";
 import { adminOpenerOf, sharedOpenersOf, singleOpenersOf } from "./open-listeners.js";
-import { type OpenWebhooks, openWebhooks } from "./open-webhooks.js";
 import type { OtherProcesses, OthersMaker } from "./other-processes.js";
 import { oneAtATime, reloadAll } from "./reload.js";
+import { ServiceWebhooks } from "./service-webhooks.js";
 
 /** What a service may be given instead of making it. */
 export interface ServiceOptions extends CoreOptions {
@@ -157,13 +157,14 @@ class RunningService implements Service {
       config: this.#config,
       rules: this.#rules,
       listeners: this.#listeners,
+      webhooks: this.#webhooks,
       others: this.#others,
     });
     if (this.#hasUnusedRules()) this.core.telemetry.log.warn(RULES_UNUSED);
   });
   #stopWatching: CancelTimer = () => {};
   readonly #stopSpreading: () => void;
-  readonly #webhooks: OpenWebhooks | undefined;
+  readonly #webhooks: ServiceWebhooks;
   /** Cuts the delay before a drain short. */
   readonly #ending = new AbortController();
   #draining: Promise<void> | undefined;
@@ -186,7 +187,7 @@ class RunningService implements Service {
     }));
     this.#stopSpreading = this.#spreadControl();
     this.#reportLive();
-    this.#webhooks = openWebhooks(config, this.control?.database, telemetry);
+    this.#webhooks = new ServiceWebhooks(config, this.control?.database, telemetry);
   }
 
   get listeners(): readonly Listener[] {
@@ -319,7 +320,7 @@ class RunningService implements Service {
     this.#stopSpreading();
     await this.#others?.close();
     await closeListeners(this.#listeners);
-    await this.#webhooks?.close();
+    await this.#webhooks.close();
     await this.control?.close();
     await this.core.close();
   }

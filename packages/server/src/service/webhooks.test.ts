@@ -50,13 +50,13 @@ function toLedger(database: string, url: string): Config["ledger"] {
   return { database, reservationMs: 600_000, deliveriesKeptMs: 2_592_000_000, webhooks };
 }
 
-async function start(config: Config) {
+async function start(config: Config, loadConfig?: () => Config) {
   const lines: string[] = [];
   const telemetry = createTelemetry(
     { logLevel: "trace", decisionLogShare: 1, region: "local", topKeysMax: 1 },
     { destination: { write: (line: string) => void lines.push(line) } },
   );
-  const service = await startService(config, { telemetry });
+  const service = await startService(config, { telemetry, ...(loadConfig && { loadConfig }) });
   cleanups.push(() => service.close());
   return { service, lines };
 }
@@ -121,5 +121,39 @@ describe.each(all)("a service with webhooks over $name", (databases) => {
     await expect.poll(() => lines.join(""), WAIT).toContain("webhook delivered");
     expect(receiver.requests).toHaveLength(1);
     for (const request of receiver.requests) mustBeGenuine(request);
+  });
+
+  it("follows a reload: a webhook that moves, goes and comes back gets every event once", async () => {
+    const [first, second] = [await receive(), await receive()];
+    const database = await databases.create();
+    const withWebhooks = (url: string | undefined) => {
+      const ledger = toLedger(database, url ?? "");
+      return toTestConfig({
+        rules,
+        ledger: url === undefined ? { ...ledger, webhooks: [] } : ledger,
+      } as never);
+    };
+    let next = withWebhooks(undefined);
+    const { service, lines } = await start(next, () => next);
+    const reload = async (url: string | undefined) => {
+      next = withWebhooks(url);
+      await service.reload();
+    };
+    const use = (cost: number, tenant: string) =>
+      service.core.policy.admit({ method: "GET", path: "/", tenant }, { cost });
+    await reload(first.url);
+    await useMost(service);
+    await expect.poll(() => first.requests.length, WAIT).toBe(1);
+    await reload(second.url);
+    expect(await use(15, "acme")).toMatchObject({ allowed: true });
+    await expect.poll(() => second.requests.length, WAIT).toBe(1);
+    await reload(undefined);
+    expect(await use(85, "other")).toMatchObject({ allowed: true });
+    await reload(first.url);
+    await expect.poll(() => first.requests.length, WAIT).toBe(2);
+    expect(second.requests).toHaveLength(1);
+    for (const { body, headers } of [...first.requests, ...second.requests])
+      expect(verifyWebhook({ body, headers, secret: SECRET })).toMatchObject({ valid: true });
+    expect(lines.join("")).not.toContain("need a restart");
   });
 });

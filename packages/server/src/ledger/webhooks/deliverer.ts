@@ -32,6 +32,7 @@ export interface DeliveryOutcomes {
 /** Options of {@link Deliverer}. */
 export interface DelivererOptions {
   readonly deliveries: Deliveries;
+  /** Those of the start. */
   readonly webhooks: readonly WebhookConfig[];
   readonly telemetry: Telemetry;
   /** Unix milliseconds. */
@@ -41,8 +42,8 @@ export interface DelivererOptions {
 }
 
 interface Lane {
-  readonly webhook: WebhookConfig;
-  readonly target: PostTarget;
+  webhook: WebhookConfig;
+  target: PostTarget;
   inFlight: number;
   /** Whether more may be due than was claimed. */
   hasMore: boolean;
@@ -53,7 +54,7 @@ interface Lane {
 export class Deliverer {
   readonly outcomes: DeliveryOutcomes = { delivered: 0, retried: 0, failed: 0, expired: 0 };
   readonly #options: DelivererOptions;
-  readonly #lanes: readonly Lane[];
+  #lanes: readonly Lane[] = [];
   readonly #agent = `Sluice/${readVersion()}`;
   readonly #sending = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
@@ -62,13 +63,21 @@ export class Deliverer {
   /** @throws What the system says of a `caFile`. */
   constructor(options: DelivererOptions) {
     this.#options = options;
-    this.#lanes = options.webhooks.map((webhook) => ({
-      webhook,
-      target: toTarget(webhook),
-      inFlight: 0,
-      hasMore: false,
-      isFilling: false,
-    }));
+    this.use(options.webhooks);
+  }
+
+  /**
+   * Sends to these webhooks from now on. What is in flight ends as it was begun.
+   *
+   * @throws What the system says of a `caFile`; nothing has changed then.
+   */
+  use(webhooks: readonly WebhookConfig[]): void {
+    const ends = webhooks.map((webhook) => ({ webhook, target: toTarget(webhook) }));
+    this.#lanes = ends.map((end) => {
+      const known = this.#lanes.find(({ webhook }) => webhook.name === end.webhook.name);
+      const lane = known ?? { ...end, inFlight: 0, hasMore: false, isFilling: false };
+      return Object.assign(lane, end);
+    });
   }
 
   /** Makes deliveries of new events and starts to send what is due. Rejects if the database does not answer. */
@@ -96,10 +105,10 @@ export class Deliverer {
 
   /** Claims until nothing is due or the lane is full; once at a time, so that a lane does not compete with itself. */
   async #fill(lane: Lane): Promise<void> {
-    if (!lane.webhook.isEnabled || lane.isFilling) return;
+    if (!lane.webhook.isEnabled || lane.isFilling || !this.#lanes.includes(lane)) return;
     lane.isFilling = true;
     try {
-      while (lane.inFlight < IN_FLIGHT_MAX && !this.#isClosed) {
+      while (lane.inFlight < IN_FLIGHT_MAX && !this.#isClosed && this.#lanes.includes(lane)) {
         const claimed = await this.#claim(lane.webhook, IN_FLIGHT_MAX - lane.inFlight);
         lane.hasMore = claimed.length > 0;
         if (!lane.hasMore) return;

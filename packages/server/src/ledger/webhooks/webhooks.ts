@@ -9,13 +9,17 @@ import type { Telemetry, WebhookFigures } from "../../telemetry/telemetry.js";
 import { Deliverer } from "./deliverer.js";
 import { Deliveries, type PendingCount } from "./deliveries.js";
 
-/** Options of {@link Webhooks}. */
-export interface WebhooksOptions {
-  readonly database: Database;
+/** What can change while they are sent. */
+export interface WebhooksInForce {
   readonly webhooks: readonly WebhookConfig[];
-  readonly telemetry: Telemetry;
   /** How long deliveries that have ended are kept. Default 30 days. */
   readonly keptMs?: number;
+}
+
+/** Options of {@link Webhooks}. */
+export interface WebhooksOptions extends WebhooksInForce {
+  readonly database: Database;
+  readonly telemetry: Telemetry;
   /** Prepares the database before the first round; called again if it rejects. Default: it is prepared. */
   readonly prepare?: () => Promise<unknown>;
   /** Unix milliseconds. Default: the wall clock. */
@@ -39,6 +43,7 @@ export class Webhooks {
   readonly #options: WebhooksOptions;
   readonly #deliverer: Deliverer;
   readonly #nowMs: () => number;
+  #inForce: WebhooksInForce;
   #pending: readonly PendingCount[] = [];
   #stop: () => void = () => {};
   #running: Promise<void> | undefined;
@@ -49,6 +54,7 @@ export class Webhooks {
   constructor(options: WebhooksOptions) {
     const { database, webhooks, telemetry, nowMs = wallMs, chance = createRandom() } = options;
     this.#options = options;
+    this.#inForce = options;
     this.#nowMs = nowMs;
     this.deliveries = new Deliveries(database);
     const { deliveries } = this;
@@ -60,6 +66,16 @@ export class Webhooks {
     if (this.#options.webhooks.length === 0) return;
     this.#options.telemetry.watchWebhooks(() => this.#toFigures());
     this.#stop = every(ROUND_MS, () => void this.round());
+  }
+
+  /**
+   * Sends to these from now on. What is in flight ends as it was begun.
+   *
+   * @throws What the system says of a `caFile`; nothing has changed then.
+   */
+  use(inForce: WebhooksInForce): void {
+    this.#deliverer.use(inForce.webhooks);
+    this.#inForce = inForce;
   }
 
   /** One round of sending; resolves when all that is due has been sent or is being sent. Never rejects. */
@@ -104,10 +120,10 @@ export class Webhooks {
 
   /** Looks at what is pending, gives up what no node sends, and removes what ended long ago. */
   async #check(): Promise<void> {
-    const { keptMs = KEPT_MS } = this.#options;
+    const { keptMs = KEPT_MS, webhooks } = this.#inForce;
     await this.deliveries.prune(this.#nowMs() - keptMs);
     this.#pending = await this.deliveries.countPending();
-    const known = new Set(this.#options.webhooks.map(({ name }) => name));
+    const known = new Set(webhooks.map(({ name }) => name));
     const nowMs = this.#nowMs();
     for (const { webhook } of this.#pending.filter((each) => !known.has(each.webhook))) {
       const why = `no node has had a webhook named ${webhook} for three days`;
