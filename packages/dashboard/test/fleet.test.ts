@@ -47,6 +47,8 @@ describe("the page Live of a control node with followers", () => {
     await page.getByText("on all 2 nodes together").waitFor();
     await nodes.getByRole("link", { name: "control-1" }).click();
     await page.getByText("on the node control-1").waitFor();
+    await page.getByRole("link", { name: "Rules", exact: true }).click();
+    await page.getByText("rates over the last seconds on 2 nodes together").waitFor();
     expect(faults).toEqual([]);
   });
 

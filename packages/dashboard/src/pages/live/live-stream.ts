@@ -25,7 +25,9 @@ const SILENCE_MS_MAX = 6_000;
 export interface LiveQuery {
   readonly showsKeys: boolean;
   /** Undefined: all nodes. */
-  readonly node: string | undefined;
+  readonly node?: string | undefined;
+  /** Whether all rules that counted something are listed. Default: only the busiest. */
+  readonly hasAllRules?: boolean;
 }
 
 /** Opens the stream. Returns what closes it. */
@@ -56,7 +58,7 @@ export function openLive(query: LiveQuery, listener: LiveListener): () => void {
 
 /** Reads until the stream ends; returns why it could not be opened, if so. */
 async function read(
-  { showsKeys, node }: LiveQuery,
+  { showsKeys, node, hasAllRules = false }: LiveQuery,
   signal: AbortSignal,
   listener: Pick<LiveListener, "onBegin" | "onTick">,
 ): Promise<ApiError | undefined> {
@@ -68,7 +70,8 @@ async function read(
   };
   try {
     listen();
-    const query = { keys: showsKeys ? "clear" : undefined, node };
+    const rules = hasAllRules ? "all" : undefined;
+    const query = { keys: showsKeys ? "clear" : undefined, node, rules };
     const body = await openStream(toUrl("/v1/live", query), {
       headers: showsKeys ? CLEAR_KEYS : {},
       signal: AbortSignal.any([signal, silence.signal]),

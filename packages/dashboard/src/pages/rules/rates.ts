@@ -1,12 +1,9 @@
-// The rates of rules over the last two minutes, as far as the page was open. The service has the current ones; what
-// they were is kept here, for sparklines and charts, also while another page is looked at in between.
+// The rates of rules over the last two minutes, as far as the page was open, from the live stream. What they were is kept
+// here, for sparklines and charts, also while another page is looked at in between.
 
 import { useEffect, useState } from "preact/hooks";
-import type { ReplyOf } from "sluice-server/api";
-import type { ApiError } from "../../api/client.js";
-import { CLEAR_KEYS } from "../../api/session.js";
-import { useAnswer } from "../../api/use-answer.js";
-import { wallMs } from "../../base/clock.js";
+import type { LiveFleet, LiveTick } from "sluice-server/api";
+import { openLive } from "../live/live-stream.js";
 
 /** The rates of one rule; the latest last. */
 export interface RateHistory {
@@ -17,57 +14,68 @@ export interface RateHistory {
   readonly shadowed: number[];
 }
 
-type Top = ReplyOf<"top">;
+/** What is known of each rule. */
+export interface Rates {
+  /** The latest second; undefined until there is one. */
+  readonly tick: LiveTick | undefined;
+  of(rule: string): RateHistory | undefined;
+  /** Requests per second over the last seconds; 0 if none. */
+  lately(rule: string, of: "allowed" | "refused" | "shadowed"): number;
+}
 
-const KEPT_MAX = 60;
+const KEPT_MAX = 120;
 const RULES_MAX = 20_000;
-const POLL_MS = 2_000;
+/** Rates of single seconds can't be read in a list. */
+const LATELY = 5;
 
 const histories = new Map<string, RateHistory>();
 
-/** What was asked last, and what is known of each rule. */
-export interface Rates {
-  readonly top: Top | undefined;
-  readonly error: ApiError | undefined;
-  of(rule: string): RateHistory | undefined;
+/** Reads the rates of all rules, each second. */
+export function useRates(): Rates {
+  const [tick, setTick] = useState<LiveTick | undefined>(undefined);
+  useEffect(
+    () =>
+      openLive(
+        { showsKeys: false, hasAllRules: true },
+        {
+          onBegin: () => {},
+          onTick: (next) => {
+            note(next);
+            setTick(next);
+          },
+          // Rates stay as they were; what else the page asks says what is wrong.
+          onLost: () => {},
+        },
+      ),
+    [],
+  );
+  return { tick, of: (rule) => histories.get(rule), lately };
 }
 
-/**
- * Asks for rates every two seconds.
- *
- * @param rule - Only of this rule, with its heaviest keys. Default: of all.
- * @param showsKeys - Whether keys are shown as they are counted. Default false.
- */
-export function useRates(rule?: string, showsKeys = false): Rates {
-  const [, setTurn] = useState(0);
-  const { data, error } = useAnswer("top", "/v1/top", {
-    query: { rule, keys: showsKeys ? "clear" : undefined },
-    ...(showsKeys && { headers: CLEAR_KEYS }),
-    everyMs: POLL_MS,
-  });
-  useEffect(() => {
-    if (data === undefined) return;
-    note(data, rule);
-    setTurn((turn) => turn + 1);
-  }, [data]);
-  return { top: data, error, of: (id) => histories.get(id) };
+/** `on this node`, or on how many. */
+export function sayWhere(fleet: LiveFleet | undefined): string {
+  return fleet === undefined || fleet.reporting < 2
+    ? "on this node"
+    : `on ${fleet.reporting} nodes together`;
 }
 
-function note({ rules }: Top, only: string | undefined): void {
-  const seconds = wallMs() / 1_000;
+function lately(rule: string, of: "allowed" | "refused" | "shadowed"): number {
+  const values = histories.get(rule)?.[of];
+  // Of ten thousand rules most are idle.
+  if (values === undefined) return 0;
+  const last = values.slice(-LATELY);
+  return last.reduce((a, b) => a + b, 0) / Math.max(1, last.length);
+}
+
+function note({ atMs, rules }: LiveTick): void {
+  const seconds = atMs / 1_000;
   const seen = new Set<string>();
-  for (const rate of rules) {
-    seen.add(rate.rule);
-    const { allowedPerSecond, blockedPerSecond, shadowBlockedPerSecond } = rate;
-    add(historyOf(rate.rule), seconds, [
-      allowedPerSecond,
-      blockedPerSecond,
-      shadowBlockedPerSecond,
-    ]);
+  for (const { rule, allowed, delayed, blocked, shadowBlocked } of rules) {
+    seen.add(rule);
+    add(historyOf(rule), seconds, [allowed + delayed, blocked, shadowBlocked]);
   }
   // Rules that are not listed are idle.
-  for (const [id, history] of histories)
-    if (!seen.has(id) && (only === undefined || only === id)) add(history, seconds, [0, 0, 0]);
+  for (const [id, history] of histories) if (!seen.has(id)) add(history, seconds, [0, 0, 0]);
 }
 
 function historyOf(rule: string): RateHistory {
@@ -84,8 +92,6 @@ function add(
   seconds: number,
   values: readonly [number, number, number],
 ): void {
-  // Two parts of the page may ask in the same moment.
-  if (seconds - (times.at(-1) ?? 0) < 0.5) return;
   for (const [list, value] of [
     [times, seconds],
     [allowed, values[0]],

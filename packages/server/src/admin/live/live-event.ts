@@ -95,7 +95,7 @@ export interface LiveTick extends OutcomeCounts {
   readonly version: string;
   /** Null if no decision was measured. */
   readonly latency: LiveLatency | null;
-  /** The busiest in this second first; at most 50. */
+  /** The busiest in this second first; at most 50, or 1,000 of those that counted something if all were asked for. */
   readonly rules: readonly RuleCounts[];
   /** How many rules are in force. */
   readonly rulesInForce: number;

@@ -67,15 +67,14 @@ function setUp() {
     return () => void timers--;
   };
   const feed = new LiveFeed({ core, control, every });
-  const open = async ({ showsKeys = false, isAdmitted = (): boolean => true } = {}) => {
+  const open = async ({
+    showsKeys = false,
+    hasAllRules = false,
+    isAdmitted = (): boolean => true,
+  } = {}) => {
     const response = new FakeResponse();
-    const node = undefined;
-    await feed.add({
-      response: response as unknown as ServerResponse,
-      node,
-      showsKeys,
-      isAdmitted,
-    });
+    const shown = { node: undefined, showsKeys, hasAllRules };
+    await feed.add({ response: response as unknown as ServerResponse, ...shown, isAdmitted });
     passMillisecond();
     return response;
   };
@@ -119,6 +118,20 @@ describe("the live stream", () => {
       expect.objectContaining({ rule: "all", allowed: 1, blocked: 0 }),
     ]);
     expect(second).toMatchObject({ allowed: 0, blocked: 0, latency: null, refusals: [] });
+  });
+
+  it("lists the rules that counted something, for pages that show all", async () => {
+    const { feed, open, decide } = setUp();
+    await decide(1);
+    const [busiest, all] = [await open(), await open({ hasAllRules: true })];
+    await feed.tick();
+    await decide(1);
+    await feed.tick();
+    const rulesOf = (page: FakeResponse) => page.ticks().map(({ rules }) => rules.length);
+    expect([rulesOf(busiest), rulesOf(all)]).toEqual([
+      [2, 2],
+      [0, 2],
+    ]);
   });
 
   it("says when each second began, before what happened in it", async () => {

@@ -14,8 +14,9 @@ import { OtherNodes } from "./other-nodes.js";
 const TICK_MS = 1_000;
 /** Pages that are open; the one that was opened first makes room. Half of the connections that the port takes. */
 const PAGES_MAX = 256;
-/** Bytes that a page may leave unread: some seconds. */
+/** Bytes that a page may leave unread: some seconds. Events with all rules are larger. */
 const UNREAD_BYTES_MAX = 65_536;
+const ALL_RULES_UNREAD_BYTES_MAX = 262_144;
 
 /** An open page. */
 export interface LivePage extends View {
@@ -144,7 +145,7 @@ export class LiveFeed {
     for (const page of [...this.#pages.keys()]) {
       // The page reads that the stream has ended, and asks for a login.
       if (!page.isAdmitted()) page.response.end();
-      else if (page.response.writableLength > UNREAD_BYTES_MAX) page.response.destroy();
+      else if (isSlow(page)) page.response.destroy();
       else continue;
       this.#remove(page);
     }
@@ -153,7 +154,7 @@ export class LiveFeed {
   #pagesByView(): LivePage[][] {
     const byView = new Map<string, LivePage[]>();
     for (const page of this.#pages.keys()) {
-      const view = JSON.stringify([page.node, page.showsKeys]);
+      const view = JSON.stringify([page.node, page.showsKeys, page.hasAllRules]);
       const pages = byView.get(view);
       if (pages === undefined) byView.set(view, [page]);
       else pages.push(page);
@@ -184,6 +185,11 @@ export class LiveFeed {
     this.#reader.forget();
     this.#fleet.forget();
   }
+}
+
+function isSlow({ response, hasAllRules }: LivePage): boolean {
+  const unreadMax = hasAllRules ? ALL_RULES_UNREAD_BYTES_MAX : UNREAD_BYTES_MAX;
+  return response.writableLength > unreadMax;
 }
 
 function toEvent(name: string, value: unknown): string {

@@ -2,7 +2,7 @@
 // show the same.
 
 import { wallMs } from "../../base/clock.js";
-import type { LiveSecond } from "../../telemetry/live/live-counts.js";
+import type { LiveSecond, RuleCounts } from "../../telemetry/live/live-counts.js";
 import type { KeyHash } from "../../telemetry/log/key-hash.js";
 import { mergeSeconds } from "../../telemetry/merge.js";
 import type { AdminControl } from "../service-control.js";
@@ -17,10 +17,13 @@ import {
 } from "./live-event.js";
 import { toLiveFleet, toSilence } from "./live-fleet.js";
 import { mergeNodes, type NamedSecond, toIdle } from "./merge-nodes.js";
-import type { NodeReader, NodeReading } from "./node-reader.js";
+import { busynessOf, type NodeReader, type NodeReading } from "./node-reader.js";
 import type { OtherNodes } from "./other-nodes.js";
 
 const SECOND_MS = 1_000;
+/** Rules in one event, and in one of a page that lists all; the totals are of all in either. */
+const RULES_MAX = 50;
+const ALL_RULES_MAX = 1_000;
 /** Refusals in one event, and in the first one. */
 const REFUSALS_MAX = 10;
 const FIRST_REFUSALS_MAX = 20;
@@ -31,6 +34,8 @@ export interface View {
   readonly node: string | undefined;
   /** Whether keys are in clear. */
   readonly showsKeys: boolean;
+  /** Whether all rules that counted something are listed, or only the busiest. */
+  readonly hasAllRules: boolean;
 }
 
 /** What views are made of. */
@@ -91,7 +96,7 @@ export class LiveViews {
       version: merged.version,
       ...{ allowed, delayed, blocked, shadowBlocked },
       latency: toLatency(merged.latency),
-      rules: merged.rules,
+      rules: view.hasAllRules ? allOf(merged.rules) : merged.rules.slice(0, RULES_MAX),
       rulesInForce: merged.rulesInForce,
       hottest: toLiveKeys(merged, view.showsKeys ? (key) => key : hashKey),
       refusals: this.#toRefusals(refusals, view, REFUSALS_MAX),
@@ -143,6 +148,11 @@ export class LiveViews {
       .slice(0, limit)
       .map(({ refusal, receivedMs }) => toLiveRefusal(refusal, receivedMs, hashKey));
   }
+}
+
+/** Those that have counted something: others are idle. */
+function allOf(rules: readonly RuleCounts[]): readonly RuleCounts[] {
+  return rules.filter((rule) => busynessOf(rule) > 0).slice(0, ALL_RULES_MAX);
 }
 
 /** Seconds of this node as they are kept of followers: by how many seconds ago they began. */

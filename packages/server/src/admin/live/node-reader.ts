@@ -29,6 +29,8 @@ import type { AdminControl } from "../service-control.js";
 import { toNotices } from "./notices.js";
 
 const SECOND_MS = 1_000;
+/** Rules of a reading, the busiest; a report to another node has fewer. */
+const RULES_MAX = 1_000;
 
 /** What a node is read from. */
 export interface NodeSources {
@@ -88,10 +90,11 @@ export class NodeReader {
 
   /** A reading as a follower reports it. @param hasPast - Whether to begin again, with the last minutes. */
   async report(hasPast: boolean): Promise<NodeLive> {
-    if (!hasPast) return (await this.read()).second;
-    this.forget();
+    if (hasPast) this.forget();
     const { second, atMs } = await this.read();
-    return { ...second, past: this.#seconds.map((each) => toPast(each, atMs)) };
+    const report = { ...second, rules: second.rules.slice(0, NODE_RULES_MAX) };
+    if (!hasPast) return report;
+    return { ...report, past: this.#seconds.map((each) => toPast(each, atMs)) };
   }
 
   /** The next reading is the first. */
@@ -190,7 +193,7 @@ function toRules(now: LiveCounts, before: LiveCounts): RuleCounts[] {
   return now.rules
     .map((each) => ({ ...each, ...subtractOutcomes(each, known.get(each.rule) ?? NOTHING) }))
     .sort((a, b) => busynessOf(b) - busynessOf(a))
-    .slice(0, NODE_RULES_MAX)
+    .slice(0, RULES_MAX)
     .map((each) => ({
       ...each,
       rule: cut(each.rule),

@@ -18,6 +18,11 @@ export const liveRoutes: readonly Route[] = [
         nodeName,
         "Only of this node: this one, or a follower of it. Default: of the whole fleet together.",
       ),
+      rules: withDefault(
+        choice(["busiest", "all"]),
+        "busiest",
+        "`all` lists up to 1,000 rules that counted something in the second, and not only the 50 busiest. Followers report their 100 busiest.",
+      ),
       keys: withDefault(
         choice(["hashed", "clear"]),
         "hashed",
@@ -31,6 +36,7 @@ export const liveRoutes: readonly Route[] = [
 
 interface LiveQuery {
   readonly node: string | undefined;
+  readonly rules: "busiest" | "all";
   readonly keys: "hashed" | "clear";
 }
 
@@ -53,7 +59,9 @@ function answerLive(
         return;
       }
       response.flushHeaders();
-      await live.add({ response, node, showsKeys, isAdmitted: () => isAdmitted(message, caller) });
+      const hasAllRules = query.rules === "all";
+      const isStill = () => isAdmitted(message, caller);
+      await live.add({ response, node, showsKeys, hasAllRules, isAdmitted: isStill });
     },
   };
 }

@@ -59,7 +59,7 @@ export interface NodeSecond extends OutcomeCounts {
   readonly rulesInForce: number;
   /** Of decision times, by the buckets of `LATENCY_BUCKETS_S` and one beyond. */
   readonly latency: readonly number[];
-  /** The busiest first; at most {@link NODE_RULES_MAX}. */
+  /** The busiest first; in a report at most {@link NODE_RULES_MAX}. */
   readonly rules: readonly RuleCounts[];
   /** In the seconds that {@link NodeSecond.hottest} covers. */
   readonly decisionsPerSecond: number;

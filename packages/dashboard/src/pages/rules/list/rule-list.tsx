@@ -14,7 +14,7 @@ import { Sparkline } from "../../../ui/sparkline.js";
 import { Empty, Loaded } from "../../../ui/states.js";
 import { type Column, Table } from "../../../ui/table.js";
 import { HISTORY_ADDRESS, RULES_ADDRESS, toEditAddress, toRuleAddress } from "../addresses.js";
-import { type Rates, useRates } from "../rates.js";
+import { type Rates, sayWhere, useRates } from "../rates.js";
 import { type RuleView, sayMatch, sayRule, statesOf } from "../words.js";
 
 const PAGE_SIZE = 50;
@@ -32,14 +32,14 @@ export function RuleList() {
   const answer = useAnswer("rules", "/v1/rules");
   const mayEdit = useMay("operator");
   const shown = answer.data?.version;
-  const current = rates.top?.version;
+  const current = rates.tick?.version;
   useEffect(() => {
     if (shown !== undefined && current !== undefined && shown !== current) void answer.reload();
   }, [current]);
   return (
     <Page
       title="Rules"
-      lead="The limits in force on this node, with their rates over the last seconds."
+      lead={`The limits in force, with their rates over the last seconds ${sayWhere(rates.tick?.fleet)}.`}
       actions={
         <>
           <a class="button plain" href={HISTORY_ADDRESS}>
@@ -127,7 +127,7 @@ function Listed({ rules, rates }: ListedProps) {
     written.current = q;
   }, [q]);
   const found = useMemo(() => search(rules, typed), [rules, typed]);
-  const sorted = useMemo(() => sort(found, order, rates), [found, order, rates.top]);
+  const sorted = useMemo(() => sort(found, order, rates), [found, order, rates.tick]);
   const pages = Math.max(1, Math.ceil(sorted.length / PAGE_SIZE));
   const page = Math.min(pages, Math.max(1, Number(query.page) || 1));
   const rows = sorted.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
@@ -189,13 +189,10 @@ function search(rules: readonly RuleView[], q: string): readonly RuleView[] {
 
 function sort(rules: readonly RuleView[], order: string, rates: Rates): readonly RuleView[] {
   if (order === "") return rules;
-  const by = new Map(rates.top?.rules.map((rate) => [rate.rule, rate]));
   const rank = (rule: RuleView): number => {
     if (order === "changed") return statesOf(rule)[0]?.kind === "good" ? 0 : 1;
-    const rate = by.get(rule.id);
-    if (rate === undefined) return 0;
-    const refused = rate.blockedPerSecond + rate.shadowBlockedPerSecond;
-    return order === "refused" ? refused : refused + rate.allowedPerSecond;
+    const refused = rates.lately(rule.id, "refused") + rates.lately(rule.id, "shadowed");
+    return order === "refused" ? refused : refused + rates.lately(rule.id, "allowed");
   };
   const ranked = rules.map((rule) => ({ rule, rank: rank(rule) }));
   return ranked.sort((a, b) => b.rank - a.rank).map(({ rule }) => rule);
@@ -203,7 +200,7 @@ function sort(rules: readonly RuleView[], order: string, rates: Rates): readonly
 
 function columnsOf(rates: Rates): readonly Column<RuleView>[] {
   const latest = (id: string, of: "allowed" | "refused" | "shadowed") =>
-    formatRate(rates.of(id)?.[of].at(-1) ?? 0);
+    formatRate(rates.lately(id, of));
   return [
     {
       name: "Rule",

@@ -1,7 +1,8 @@
 // One rule: what it says, how busy it is and because of whom, and what operators can do about it.
 
 import { Fragment } from "preact";
-import { useMay, useSeesKeys } from "../../../api/session.js";
+import type { ReplyOf } from "sluice-server/api";
+import { CLEAR_KEYS, useMay, useSeesKeys } from "../../../api/session.js";
 import { useAnswer } from "../../../api/use-answer.js";
 import { Chart, type ChartSeries } from "../../../ui/chart.js";
 import { formatRate, formatShare } from "../../../ui/format.js";
@@ -9,7 +10,7 @@ import { Badge, Card, Page } from "../../../ui/page.js";
 import { Empty, Loaded } from "../../../ui/states.js";
 import { Table } from "../../../ui/table.js";
 import { RULES_ADDRESS, toKeyAddress } from "../addresses.js";
-import { type RateHistory, type Rates, useRates } from "../rates.js";
+import { type RateHistory, useRates } from "../rates.js";
 import {
   type RuleView,
   sayAlgorithms,
@@ -26,6 +27,8 @@ const SERIES: readonly ChartSeries[] = [
   { name: "Refused", colour: "--refused" },
   { name: "Would be refused (shadow)", colour: "--shadowed" },
 ];
+/** How often the keys of the rule are asked for. */
+const KEYS_MS = 2_000;
 const NOTHING: RateHistory = { times: [], allowed: [], refused: [], shadowed: [] };
 
 /** The page of a rule. */
@@ -70,7 +73,14 @@ interface DetailsProps {
 function Details({ rule, isSwitched, onChanged }: DetailsProps) {
   const seesKeys = useSeesKeys();
   const mayAct = useMay("operator");
-  const rates = useRates(rule.id, seesKeys);
+  const rates = useRates();
+  const { data: top } = useAnswer("top", "/v1/top", {
+    query: { rule: rule.id, keys: seesKeys ? "clear" : undefined },
+    ...(seesKeys && { headers: CLEAR_KEYS }),
+    everyMs: KEYS_MS,
+  });
+  // The rates above them are of all nodes.
+  const where = (rates.tick?.fleet.nodesInAll ?? 1) > 1 ? " on this node" : "";
   const { times, allowed, refused, shadowed } = rates.of(rule.id) ?? NOTHING;
   return (
     <div class="grid">
@@ -86,11 +96,11 @@ function Details({ rule, isSwitched, onChanged }: DetailsProps) {
         <Facts rule={rule} />
       </Card>
       {mayAct && <RuleActs rule={rule} isSwitched={isSwitched} onChanged={onChanged} />}
-      <Card title="Hottest keys">
-        <Keys rule={rule.id} rates={rates} of="hottest" seesKeys={seesKeys} />
+      <Card title={`Hottest keys${where}`}>
+        <Keys rule={rule.id} top={top} of="hottest" seesKeys={seesKeys} />
       </Card>
-      <Card title="Most refused keys">
-        <Keys rule={rule.id} rates={rates} of="mostRefused" seesKeys={seesKeys} />
+      <Card title={`Most refused keys${where}`}>
+        <Keys rule={rule.id} top={top} of="mostRefused" seesKeys={seesKeys} />
       </Card>
     </div>
   );
@@ -149,13 +159,13 @@ function Facts({ rule }: { readonly rule: RuleView }) {
 
 interface KeysProps {
   readonly rule: string;
-  readonly rates: Rates;
+  readonly top: ReplyOf<"top"> | undefined;
   readonly of: "hottest" | "mostRefused";
   readonly seesKeys: boolean;
 }
 
-function Keys({ rule, rates, of, seesKeys }: KeysProps) {
-  const rate = rates.top?.rules[0];
+function Keys({ rule, top, of, seesKeys }: KeysProps) {
+  const rate = top?.rules[0];
   const total =
     of === "hottest"
       ? (rate?.allowedPerSecond ?? 0) + (rate?.blockedPerSecond ?? 0)
@@ -163,7 +173,7 @@ function Keys({ rule, rates, of, seesKeys }: KeysProps) {
   return (
     <Table
       label={of === "hottest" ? "Hottest keys" : "Most refused keys"}
-      rows={(rates.top?.[of] ?? []).slice(0, 10)}
+      rows={(top?.[of] ?? []).slice(0, 10)}
       keyOf={({ key }) => key}
       columns={[
         {
