@@ -1,7 +1,7 @@
 // How accounts are identified. Keys can be long, and can hold what databases don't keep (NUL, halves of surrogate pairs),
 // so the id is a hash, and the subject is the key in a form that every database and every index takes.
 
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** What one account is about. */
 export interface AccountName {
@@ -46,5 +46,5 @@ function sliceWhole(text: string, length: number): string {
 
 /** 128 bits: with 10^12 accounts, two share an id with a probability below 10^-14. */
 function digest(text: string): string {
-  return createHash("sha256").update(text).digest("base64url").slice(0, 22);
+  return hash("sha256", text, "base64url").slice(0, 22);
 }

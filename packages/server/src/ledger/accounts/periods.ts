@@ -1,8 +1,9 @@
 // What happens to an account by itself: it opens with the quota of its period, takes over what the period before left to
 // it, loses grants that expire, and follows a quota that changes in mid-period.
 
-import { type Account, QUOTA_GRANT, type Writer } from "./account.js";
+import type { Account, Writer } from "./account.js";
 import type { AccountSpec } from "./account-spec.js";
+import { QUOTA_GRANT } from "./grants.js";
 
 /** Opens an account: the quota of the period, what is carried over, and what was used if the periods overlap. */
 export function openAccount(

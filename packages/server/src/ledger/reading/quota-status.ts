@@ -2,8 +2,9 @@
 // out.
 
 import type { Reader } from "../../database/database.js";
-import { Account, QUOTA_GRANT } from "../accounts/account.js";
+import { Account } from "../accounts/account.js";
 import type { AccountRow } from "../accounts/account-row.js";
+import { QUOTA_GRANT } from "../accounts/grants.js";
 import { statements } from "../sql/statements.js";
 import { type Forecast, forecastRunOut } from "../usage/forecast.js";
 import { readUsage } from "./usage.js";

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 const DIGEST_BYTES = 16;
 
 /** What a digest looks like: 128 bits as base64url. */
-export const IS_DIGEST = /^[\w-]{22}$/;
+export const DIGEST = /^[\w-]{22}$/;
 
 /** The first 128 bits of the SHA-256 of a text, as base64url. */
 export function toDigest(text: string): string {

@@ -4,7 +4,7 @@
 import { toPattern } from "../match/path-pattern.js";
 import type { Dimension } from "../rule.js";
 import { toClientAddress, toSubnet } from "./address.js";
-import { IS_DIGEST } from "./digest.js";
+import { DIGEST } from "./digest.js";
 import { escapeInKey, unescapeValue } from "./escape.js";
 import { DIGEST_MARK, isHashed, toBoundedEndpoint, toKeyValue, toPrefix } from "./key.js";
 import { toLoginName, toValue } from "./normalize-string.js";
@@ -68,15 +68,15 @@ function toWritten(
   written: string,
   normalise: (value: string) => string | undefined,
 ): string | undefined {
-  if (isHashed(dimension)) return IS_DIGEST.test(written) ? written : undefined;
-  if (isDigest(written)) return written;
+  if (isHashed(dimension)) return DIGEST.test(written) ? written : undefined;
+  if (isShortened(written)) return written;
   const value = normalise(unescapeValue(written));
   return value === undefined ? undefined : toKeyValue(value);
 }
 
-/** Whether it stands for a value that is too long to be written out. */
-function isDigest(text: string): boolean {
-  return text.startsWith(DIGEST_MARK) && IS_DIGEST.test(text.slice(DIGEST_MARK.length));
+/** Whether it is the mark and digest of a value that is too long to be written out. */
+function isShortened(text: string): boolean {
+  return text.startsWith(DIGEST_MARK) && DIGEST.test(text.slice(DIGEST_MARK.length));
 }
 
 /** With or without the length of its prefix, which must be the one that is counted by. */
@@ -92,7 +92,7 @@ function toNetwork(
 
 /** `GET /users/:id`, a path as a pattern has it: parameters by name, everything else filled in. */
 function toEndpoint(written: string): string | undefined {
-  if (isDigest(written)) return written;
+  if (isShortened(written)) return written;
   const [method, path, ...rest] = written.split(/\s+/);
   if (path === undefined || rest.length > 0) return undefined;
   try {
