@@ -65,4 +65,15 @@ describe("the page Live of a control node with followers", () => {
     expect(await page.getByRole("combobox").count()).toBe(0);
     expect(faults).toEqual([]);
   });
+
+  it("says that a node is silent, and shows no numbers instead of zeros", async () => {
+    const { page, faults } = await openPage(`${control.url}?node=edge-1`);
+    const allowed = page.locator(".figure.good .figure-value");
+    await expect.poll(() => allowed.textContent(), { timeout: 15_000 }).toMatch(/^[1-9]/);
+    await edge.service.close();
+    await page.getByText(/^edge-1 has not reported for \d+ seconds/).waitFor();
+    await page.getByText(/^silent for/).waitFor();
+    await expect.poll(() => allowed.textContent()).toBe("–");
+    expect(faults).toEqual([]);
+  });
 });

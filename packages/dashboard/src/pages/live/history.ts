@@ -6,13 +6,16 @@ import { wallMs } from "../../base/clock.js";
 /** Five minutes. */
 const SECONDS = 300;
 
+/** The requests of each second; null: not known. */
+export type SecondCounts = readonly (number | null)[];
+
 /** Unix seconds, and then the requests in each of them by how they ended. */
 export type LiveHistory = readonly [
   times: readonly number[],
-  allowed: readonly number[],
-  refused: readonly number[],
-  delayed: readonly number[],
-  shadowed: readonly number[],
+  allowed: SecondCounts,
+  refused: SecondCounts,
+  delayed: SecondCounts,
+  shadowed: SecondCounts,
 ];
 
 /** Nothing yet: five minutes of zeros, so that the chart has its size. */
@@ -33,6 +36,14 @@ export function toHistory(seconds: readonly Second[]): LiveHistory {
 /** The same with one second more, without the oldest. */
 export function addSecond(history: LiveHistory, tick: LiveTick): LiveHistory {
   const { atMs, allowed, blocked, delayed, shadowBlocked } = tick;
-  const values = [atMs / 1_000, allowed, blocked, delayed, shadowBlocked];
+  const counts = isSilent(tick)
+    ? [null, null, null, null]
+    : [allowed, blocked, delayed, shadowBlocked];
+  const values = [atMs / 1_000, ...counts];
   return history.map((list, at) => [...list.slice(1), values[at]]) as unknown as LiveHistory;
+}
+
+/** Whether the one node that is shown has not reported: then its requests are missing, which is not the same as none. */
+function isSilent({ fleet: { picked, nodes } }: LiveTick): boolean {
+  return nodes.some((node) => node.name === picked && node.isSilent);
 }

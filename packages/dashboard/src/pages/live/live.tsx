@@ -9,6 +9,7 @@ import { formatDuration, formatRate, formatShort } from "../../ui/format.js";
 import { Badge, Card, Figure, Page } from "../../ui/page.js";
 import { Problem } from "../../ui/states.js";
 import { FollowerNote, NodePicker, Nodes, toLead, toLiveAddress } from "./fleet.js";
+import type { SecondCounts } from "./history.js";
 import { BusyKeys, LatestRefusals, RulesNow } from "./lists.js";
 import { type LiveState, useLive } from "./use-live.js";
 
@@ -104,20 +105,19 @@ function Notices({ tick }: { readonly tick: LiveTick | undefined }) {
 
 function Figures({ live: { history, tick } }: { readonly live: LiveState }) {
   const [, allowed, refused, delayed, shadowed] = history;
-  const last = (list: readonly number[]) => list.at(-1) ?? 0;
-  const peak = (list: readonly number[]) => `peak ${formatRate(Math.max(...list))}`;
+  const last = (list: SecondCounts) => {
+    const count = list.at(-1) ?? null;
+    return count === null ? "–" : formatRate(count);
+  };
+  const peak = (list: SecondCounts) =>
+    `peak ${formatRate(Math.max(...list.map((count) => count ?? 0)))}`;
   const p99Ms = tick?.latency?.p99Ms;
   return (
     <div class="figures">
-      <Figure name="Allowed" value={formatRate(last(allowed))} note={peak(allowed)} kind="good" />
-      <Figure name="Refused" value={formatRate(last(refused))} note={peak(refused)} kind="bad" />
-      <Figure name="Delayed" value={formatRate(last(delayed))} note={peak(delayed)} kind="warn" />
-      <Figure
-        name="Shadow refused"
-        value={formatRate(last(shadowed))}
-        note={peak(shadowed)}
-        kind="info"
-      />
+      <Figure name="Allowed" value={last(allowed)} note={peak(allowed)} kind="good" />
+      <Figure name="Refused" value={last(refused)} note={peak(refused)} kind="bad" />
+      <Figure name="Delayed" value={last(delayed)} note={peak(delayed)} kind="warn" />
+      <Figure name="Shadow refused" value={last(shadowed)} note={peak(shadowed)} kind="info" />
       <Figure
         name="Decision time"
         value={p99Ms === undefined ? "–" : `≤ ${formatDuration(p99Ms)}`}

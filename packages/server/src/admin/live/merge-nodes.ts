@@ -13,6 +13,9 @@ import { busynessOf } from "./node-reader.js";
 
 /** Keys in one event. */
 export const KEYS_MAX = 12;
+/** Keys of all nodes that are added up: of a large fleet fewer of each node, but some. */
+const MERGED_KEYS_MAX = 6_000;
+const OF_EACH_MIN = 3;
 /** Nodes that a notice names. */
 const NAMED_MAX = 5;
 
@@ -31,6 +34,7 @@ export type MergedSecond = Omit<NodeSecond, "spanMs" | "refusals" | "notices"> &
 export function mergeNodes(nodes: readonly NamedSecond[]): MergedSecond {
   const seconds = nodes.map(({ second }) => second);
   const [{ version, rulesInForce }] = seconds;
+  const ofEachMax = Math.max(OF_EACH_MIN, Math.floor(MERGED_KEYS_MAX / nodes.length));
   return {
     ...seconds.map(outcomesOf).reduce(addOutcomes),
     version,
@@ -38,7 +42,7 @@ export function mergeNodes(nodes: readonly NamedSecond[]): MergedSecond {
     latency: addLists(seconds.map(({ latency }) => latency)),
     rules: addRules(seconds.map(({ rules }) => rules)),
     decisionsPerSecond: seconds.reduce((sum, each) => sum + each.decisionsPerSecond, 0),
-    hottest: addKeys(seconds.map(({ hottest }) => hottest)).slice(0, KEYS_MAX),
+    hottest: addKeys(seconds.map(({ hottest }) => hottest.slice(0, ofEachMax))).slice(0, KEYS_MAX),
     store: joinStores(seconds.map(({ store }) => store)),
     notices: joinNotices(nodes),
   };
