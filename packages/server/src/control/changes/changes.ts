@@ -146,7 +146,7 @@ export class Changes {
     if (keyOwner === undefined) return;
     const nowMs = this.#now();
     await tx.query(statements.forgetActs, [nowMs - ACT_KEPT_MS]);
-    const claimed = await tx.query(statements.claimAct, [keyOwner, id, nowMs]);
+    const claimed = await tx.query(statements.claimAct, [keyOwner, id, nowMs, null]);
     if (claimed.length > 0) return;
     const [row] = await tx.query<Row & { request: string }>(statements.readAct, [keyOwner]);
     if (row === undefined || row.request === id) return;

@@ -1,2 +1,2 @@
-INSERT INTO keyed_acts (owner, request, at_ms) VALUES ($1, $2, $3)
+INSERT INTO keyed_acts (owner, request, at_ms, claimed_by) VALUES ($1, $2, $3, $4)
 ON CONFLICT (owner) DO NOTHING RETURNING owner

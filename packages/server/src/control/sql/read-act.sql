@@ -1,1 +1,1 @@
-SELECT request, answer FROM keyed_acts WHERE owner = $1
+SELECT request, answer, claimed_by FROM keyed_acts WHERE owner = $1

@@ -69,7 +69,11 @@ function acting<V extends ActingVerb>(
         return acted;
       };
       const plane = databaseOf(context);
-      const acted = await (keyed === undefined ? act() : actsOnce.do(keyed, plane?.keyedActs, act));
+      const mayRepeat =
+        verb !== "refund" || core.policy.ruleOf(request.input.rule)?.durable !== undefined;
+      const acted = await (keyed === undefined
+        ? act()
+        : actsOnce.do(keyed, plane?.keyedActs, act, { mayRepeat }));
       if (plane !== undefined) await record(plane, { verb, change, keyed, acted });
       return json(acted);
     },

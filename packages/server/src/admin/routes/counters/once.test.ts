@@ -1,6 +1,12 @@
-import { afterAll, describe, expect, it } from "vitest";
+import { SluiceError } from "sluice";
+import { type PostgresServer, startPostgres } from "sluice-test-servers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testDatabases } from "../../../../test/control/databases.js";
+import { startReplyCutter } from "../../../../test/control/reply-cutter.js";
 import { KeyedActs } from "../../../control/changes/keyed-acts.js";
+import type { Database } from "../../../database/database.js";
+import { migrate } from "../../../database/migrate.js";
+import { openDatabase } from "../../../database/open-database.js";
 import { ActsOnce } from "./once.js";
 
 const DAY_MS = 86_400_000;
@@ -53,6 +59,21 @@ describe.each(all)("acts of several control nodes over $name", (databases) => {
     expect(done()).toBe(1);
   });
 
+  it("that may not be done twice are not tried again if the store failed, and are if the request was wrong", async () => {
+    const { shared, a, b, act, done } = await start();
+    const once = { mayRepeat: false };
+    const wrong = new SluiceError("SLUICE_RULE_UNKNOWN", 'got "login"');
+    await expect(a.do(KEYED, shared, () => Promise.reject(wrong), once)).rejects.toBe(wrong);
+    const lost = new Error("the connection was lost");
+    await expect(b.do(KEYED, shared, () => Promise.reject(lost), once)).rejects.toBe(lost);
+    for (const node of [a, b]) {
+      await expect(node.do(KEYED, shared, act, once)).rejects.toMatchObject({
+        code: "SLUICE_IN_FLIGHT",
+      });
+    }
+    expect(done()).toBe(0);
+  });
+
   it("are forgotten after a day", async () => {
     const { clock, shared, a, b, act, done } = await start();
     await shared.finish(KEYED, await a.do(KEYED, shared, act));
@@ -62,6 +83,57 @@ describe.each(all)("acts of several control nodes over $name", (databases) => {
     clock.nowMs += 1;
     await new ActsOnce(() => clock.nowMs).do(KEYED, shared, act);
     expect(done()).toBe(2);
+  });
+});
+
+describe("acts over PostgreSQL, if its connection is cut after a commit", () => {
+  let server: PostgresServer;
+  const opened: Database[] = [];
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(async () => {
+    await Promise.all(opened.map((database) => database.close()));
+    await server?.stop();
+  });
+  const open = (url: string) => {
+    const database = openDatabase(url, "/");
+    opened.push(database);
+    return database;
+  };
+
+  it("are done once when they are sent again, wherever the answer was lost", async () => {
+    const url = server.createDatabase();
+    await migrate(open(url));
+    const cutter = await startReplyCutter(server.port);
+    const shared = new KeyedActs(
+      open(url.replace(`:${server.port}/`, `:${cutter.port}/`)),
+      Date.now,
+    );
+    const other = new KeyedActs(open(url), Date.now);
+    const once = new ActsOnce(Date.now);
+    const { act, done } = counting();
+    for (let n = 0; n < 30; n++) {
+      const keyed = { owner: `key ${n}`, request: `request ${n}` };
+      const send = async () => {
+        const acted = await once.do(keyed, shared, act, { mayRepeat: false });
+        await shared.finish(keyed, acted);
+        return acted;
+      };
+      cutter.cutAfterReplies = n % 8;
+      let acted: object | undefined;
+      for (let sent = 0; acted === undefined && sent < 5; sent++) {
+        acted = await send().catch((error) => {
+          expect(error).toMatchObject({ code: "SLUICE_DATABASE_UNAVAILABLE" });
+          return undefined;
+        });
+      }
+      expect(acted).toMatchObject({ refunded: n + 1 });
+      expect(await new ActsOnce(Date.now).do(keyed, other, act)).toEqual(acted);
+      expect(done()).toBe(n + 1);
+    }
+    expect(cutter.cuts).toBeGreaterThan(10);
+    cutter.server.close();
   });
 });
 
