@@ -13,12 +13,13 @@ import {
   tokenBucket,
 } from "sluice";
 import type { Bench } from "../bench.js";
+import { effort } from "../effort.js";
 import { type Comparison, type Contender, compare } from "../harness.js";
 import { toKey } from "../random.js";
 import { toTimeFinding } from "../rules/time.js";
 
-/** The default of `receiptsMax`, and of `keysMax` of an eventual store. */
-const BOUND = 100_000;
+/** In full, the default of `receiptsMax`, and of `keysMax` of an eventual store. */
+const BOUND = effort({ full: 100_000, quick: 10_000 });
 const BEYOND = 10;
 const ROUNDS = 15;
 const HOUR_MS = 3_600_000;
