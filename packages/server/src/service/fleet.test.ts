@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vites
 import { ADMIN_TOKEN, toControlService } from "../../test/control/control-config.js";
 import { testDatabases } from "../../test/control/databases.js";
 import { type LiveStreamReader, LiveStreams } from "../../test/control/live-streams.js";
+import { NodeReader } from "../admin/live/node-reader.js";
 import { pause } from "../base/clock.js";
 import type { Config, FollowControlConfig } from "../config/config.js";
 import { FollowerStream } from "../control/feed/follower-stream.js";
@@ -17,6 +18,11 @@ const WAIT = { timeout: 10_000, interval: 20 };
 const LONG_WAIT = { timeout: 20_000, interval: 50 };
 const services: Service[] = [];
 const streams = new LiveStreams();
+const READY = {
+  isReady: () => ({ ready: true, reasons: [] }),
+  reload: async () => {},
+  metrics: async () => "",
+};
 let database: string;
 let primary: Service;
 let nodes: Readonly<Record<"node-1" | "edge-1" | "edge-2", Service>>;
@@ -141,6 +147,26 @@ describe("the live stream of a fleet", () => {
       follow: urlOf(primary),
       nodesInAll: 1,
     });
+  });
+
+  it("takes reports that followers may send, and no others", async () => {
+    const report = async (live: object) => {
+      const body = JSON.stringify({ node: "edge-1", version: "1", sequence: 1, live });
+      const headers = {
+        authorization: `Bearer ${ADMIN_TOKEN}`,
+        "content-type": "application/json",
+      };
+      const options = { method: "POST", headers, body };
+      return (await fetch(`${urlOf(primary)}/v1/control/report`, options)).status;
+    };
+    const reader = new NodeReader({ core: primary.core, control: READY });
+    await decide(primary, 30);
+    const live = await reader.report(true);
+    expect(live.refusals.length).toBe(20);
+    expect(await report(live)).toBe(200);
+    expect(await report({ ...live, allowed: -1 })).toBe(400);
+    expect(await report({ ...live, refusals: [...live.refusals, live.refusals[0]] })).toBe(400);
+    expect(await report({ ...live, version: "x".repeat(300_000) })).toBe(413);
   });
 
   it("says how many nodes another control node shows", async () => {

@@ -1,7 +1,7 @@
 // Reads what this node did since the last reading, all of its processes together. The live stream of this node reads it
 // each second; a follower besides whenever its control node asks.
 
-import { wallMs } from "../../base/clock.js";
+import { readMs, wallMs } from "../../base/clock.js";
 import type { Core } from "../../core/core.js";
 import {
   type LiveCounts,
@@ -48,7 +48,9 @@ export interface NodeReading {
 
 interface Counted {
   readonly counts: LiveCounts;
+  /** By the wall clock, and by the monotonic one. */
   readonly atMs: number;
+  readonly steadyMs: number;
 }
 
 /** Reads one node, for one reader. */
@@ -71,11 +73,12 @@ export class NodeReader {
   async read(): Promise<NodeReading> {
     if (this.#before === undefined) this.#seconds = [...(await this.past())];
     const counts = await this.#readCounts();
-    const atMs = wallMs();
+    const now = { counts, atMs: wallMs(), steadyMs: readMs() };
+    const { atMs } = now;
     const before = this.#before;
-    this.#before = { counts, atMs };
+    this.#before = now;
     const fromMs = before?.atMs ?? atMs;
-    const second = await this.#toSecond({ counts, atMs }, before);
+    const second = await this.#toSecond(now, before);
     return { second, fromMs, atMs };
   }
 
@@ -103,7 +106,8 @@ export class NodeReader {
     this.#seconds = [];
   }
 
-  async #toSecond({ counts, atMs }: Counted, before: Counted | undefined): Promise<NodeSecond> {
+  async #toSecond(now: Counted, before: Counted | undefined): Promise<NodeSecond> {
+    const { counts, atMs, steadyMs } = now;
     const { control, core } = this.#sources;
     const { policy, telemetry, config } = core;
     const known = before?.counts ?? counts;
@@ -116,7 +120,7 @@ export class NodeReader {
     const { reasons } = control.isReady();
     return {
       ...outcomes,
-      spanMs: before === undefined ? 0 : Math.max(1, Math.round(atMs - before.atMs)),
+      spanMs: before === undefined ? 0 : Math.max(1, Math.round(steadyMs - before.steadyMs)),
       version: policy.version,
       rulesInForce: policy.rules.rules.length,
       latency: counts.latency.map((count, i) => Math.max(0, count - (known.latency[i] ?? 0))),
