@@ -127,11 +127,18 @@ describe.each(all)("a ledger in $name", (databases) => {
     await migrate(database);
     let asked = 0;
     for (let kill = 0; kill < KILLS; kill++) {
-      const requests = Array.from({ length: UNDER_WAY }, (_, n) => ({
-        charge: { key: `tenant:${n % 7}`, cost: 1, requestId: `r-${kill}-${n}` },
-      }));
-      asked += requests.length;
+      // On so many accounts that SQLite writes them in a thread, and on few.
+      const accounts = kill % 2 === 0 ? 40 : 7;
+      const toRequests = (name: string, count: number) =>
+        Array.from({ length: count }, (_, n) => ({
+          charge: { key: `tenant:${n % accounts}`, cost: 1, requestId: `${name}-${kill}-${n}` },
+        }));
+      const requests = toRequests("r", UNDER_WAY);
       const first = await LedgerProcess.start(url, "first");
+      // Two of three have met their accounts, and decide without reading them.
+      const known = kill % 3 === 0 ? [] : toRequests("known", accounts);
+      await Promise.all(known.map((request) => first.ask(request)));
+      asked += known.length + requests.length;
       const answers = requests.map((request) => first.ask(request));
       // Somewhere between the first statement and the last answer.
       await pause((kill * 7) % 40);
