@@ -11,6 +11,7 @@ import { mustBeJson } from "../base/http/json.js";
 import { toProblemBody } from "../base/http/problem.js";
 import type { DecisionConfig } from "../config/config.js";
 import type { Core } from "../core/core.js";
+import { SentApiKeys } from "../core/sent-api-keys.js";
 import { type Endpoint, toEndpoints } from "./endpoints/endpoints.js";
 import { LimitsList } from "./endpoints/limits-list.js";
 import { toOpenApi } from "./endpoints/openapi.js";
@@ -19,7 +20,6 @@ import { sendJson, toProblem, toPublicProblem } from "./json-response.js";
 import { randomId } from "./random-id.js";
 import { Limiters } from "./verbs/limiters.js";
 import { OpenHolds } from "./verbs/open-holds.js";
-import { SentApiKeys } from "./verbs/sent-api-keys.js";
 import { toInputs } from "./verbs/verb-inputs.js";
 import { type Call, Verbs } from "./verbs/verbs.js";
 

@@ -5,12 +5,12 @@ import type { Decision, MaybePromise, RequestOptions } from "sluice";
 import { type AdmitOptions, CallerRefusal, type Policy, type PolicyDecision } from "sluice/rules";
 import { andThen, isThenable } from "../../base/maybe-promise.js";
 import type { Core } from "../../core/core.js";
+import { type SentApiKeys, withoutKey } from "../../core/sent-api-keys.js";
 import { toDecisionJson, toPolicyDecisionJson } from "../decision-json/decision-json.js";
 import { refuseBlockedKey } from "./blocked-keys.js";
 import type { Limiters } from "./limiters.js";
 import type { Hold, OpenHolds } from "./open-holds.js";
 import { RESERVATION_MS } from "./open-holds.js";
-import { type SentApiKeys, withoutKey } from "./sent-api-keys.js";
 import {
   type FactsRequest,
   isFactsRequest,

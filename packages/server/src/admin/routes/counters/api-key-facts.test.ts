@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { onStop, startGateway, startUpstream, stopAll } from "../../../../test/proxy-fixture.js";
 import { openAdmin } from "../../admin.js";
 
@@ -13,9 +13,9 @@ const RULE = {
 const FACTS = { method: "GET", path: "/api/x" };
 
 /** A gateway with keys in x-api-key, and the admin port of the same core. */
-async function setUp(keySecret?: string) {
+async function setUp(keySecret?: string, known: object = {}) {
   const upstream = await startUpstream((_request, response) => void response.end("ok"));
-  const identity = { apiKey: {}, ...(keySecret === undefined ? {} : { keySecret }) };
+  const identity = { apiKey: {}, ...(keySecret === undefined ? {} : { keySecret }), ...known };
   const admin = { listen: { host: "127.0.0.1", port: 0 }, token: "operator" };
   const { url, core } = await startGateway(upstream, {
     rules: [RULE],
@@ -76,4 +76,46 @@ it("refuses what claims to be a hash and is none, without repeating it", async (
     expect(said.detail).toContain("hash");
     expect(said.detail).not.toContain("k9-in-clear");
   }
+});
+
+describe("where a resolver knows API keys", () => {
+  const FOUND = { id: "k7Id00000000", tenant: "acme", plan: "pro" };
+  const keyResolver = {
+    resolve: (key: string) =>
+      key === "k77" ? FOUND : key === "k00" ? ("unchecked" as const) : undefined,
+  };
+
+  it("counts a key in clear as the gateway does, by what it stands for", async () => {
+    const { post, statusOf, top } = await setUp(undefined, { keyResolver });
+    const facts = { ...FACTS, apiKey: " k77 " };
+    expect(await statusOf("k77")).toBe(200);
+    const explained = await post("/v1/explain", { facts });
+    const key = `apiKeyHash:${FOUND.id}`;
+    expect(explained.body).toMatchObject({
+      allowed: true,
+      rules: [{ key, limits: [{ remaining: 2 }] }],
+    });
+    expect((await post("/v1/check", { facts })).body).toMatchObject({ remaining: 1 });
+    expect((await post("/v1/peek", { facts })).body).toMatchObject({ remaining: 1 });
+    expect((await post("/v1/block", { rule: "api", facts, forMs: null })).body.key).toBe(key);
+    expect(await statusOf("k77")).toBe(429);
+    expect(await top()).not.toContain("k77");
+  });
+
+  it.each([
+    ["k9-not-known", "unknown-api-key"],
+    ["k00", "unchecked-api-key"],
+  ])("refuses %s as the gateway does, without repeating it", async (apiKey, reason) => {
+    const { post, statusOf } = await setUp(undefined, { keyResolver });
+    const facts = { ...FACTS, apiKey };
+    expect(await statusOf(apiKey)).toBe(401);
+    for (const verb of ["explain", "peek", "check"]) {
+      const { body } = await post(`/v1/${verb}`, { facts });
+      expect(body).toMatchObject({ allowed: false, reason });
+      expect(JSON.stringify(body)).not.toContain(apiKey);
+    }
+    const { status, body } = await post("/v1/block", { rule: "api", facts, forMs: null });
+    expect([status, body.code]).toEqual([400, "SLUICE_REQUEST_INVALID"]);
+    expect(body.detail).not.toContain(apiKey);
+  });
 });

@@ -1,5 +1,5 @@
 // API keys in what operators write. They are counted by a hash, so a key in clear is hashed here as every
-// other listener does, and a text that claims to be a hash has to look like one: else an operator would block
+// other listener does (where a key resolver knows keys, counter-verbs.ts asks it instead), and a text that claims to be a hash has to look like one: else an operator would block
 // a key that does not exist and get a success response. Keys of the control plane are counted by their id.
 
 import { hashSecret } from "sluice/http";

@@ -1,12 +1,19 @@
 // What operators do to requests and keys through the admin port: the verbs of a policy, and the kill switch.
 
-import type { Facts, Policy, PolicyDecision } from "sluice/rules";
+import {
+  CallerRefusal,
+  type Explanation,
+  type Facts,
+  type Policy,
+  type PolicyDecision,
+} from "sluice/rules";
 import { didYouMean } from "../../../base/did-you-mean.js";
 import { ServerError, show } from "../../../base/errors.js";
 import type { ChangeRequest } from "../../../control/changes/changes.js";
 import type { Collection } from "../../../control/entities/collection.js";
 import { ALL_RULES, type Switch } from "../../../control/entities/switches.js";
 import type { Core } from "../../../core/core.js";
+import { SentApiKeys, withoutKey } from "../../../core/sent-api-keys.js";
 import type { AdminControl } from "../../service-control.js";
 import { toRulesView } from "../rules-view.js";
 import { type ApiKeyOptions, mustHaveHashes, toFacts } from "./api-key-facts.js";
@@ -15,8 +22,11 @@ import type { Input } from "./counter-inputs.js";
 /** Decides a request described by its facts, and charges it; what a request would hold is refunded. */
 export async function check(core: Core, { facts, cost }: Input<"check">): Promise<object> {
   const policy = decidingPolicy(core);
-  const asked = factsOf(core, facts);
-  const decision = await policy.admit(asked, cost === undefined ? {} : { cost });
+  const { asked, refusal } = await toAsked(core, facts);
+  const decision =
+    refusal === undefined
+      ? await policy.admit(asked, cost === undefined ? {} : { cost })
+      : policy.refuse(refusal);
   // There is no response here, so there is nothing to wait for.
   if (decision.isHeld) await decision.finish();
   core.telemetry.decided("decision", decision, asked);
@@ -26,7 +36,8 @@ export async function check(core: Core, { facts, cost }: Input<"check">): Promis
 /** What `check` would answer. */
 export async function peek(core: Core, { facts, cost }: Input<"peek">): Promise<object> {
   const policy = decidingPolicy(core);
-  const asked = factsOf(core, facts);
+  const { asked, refusal } = await toAsked(core, facts);
+  if (refusal !== undefined) return toAnswer(policy, asked, policy.refuse(refusal));
   const decision = await policy.peek(asked, cost === undefined ? {} : { cost });
   return toAnswer(policy, asked, decision);
 }
@@ -35,7 +46,22 @@ export async function peek(core: Core, { facts, cost }: Input<"peek">): Promise<
 export async function explain(core: Core, input: Input<"explain">): Promise<object> {
   const { facts, cost, all = false, counters = false } = input;
   const options = { all, counters, ...(cost === undefined ? {} : { cost }) };
-  return decidingPolicy(core).explain(factsOf(core, facts), options);
+  const { asked, refusal } = await toAsked(core, facts);
+  const explanation = await decidingPolicy(core).explain(asked, options);
+  return refusal === undefined ? explanation : withRefusal(explanation, refusal);
+}
+
+/** The explanation of a request whose API key is not known: only an operator's refusal comes before that. */
+function withRefusal(explanation: Explanation, refusal: CallerRefusal): Explanation {
+  if (explanation.block !== null || explanation.reason === "denied") return explanation;
+  const { reason, retryAfterMs } = refusal;
+  return {
+    ...explanation,
+    allowed: false,
+    rule: null,
+    reason,
+    retryAfterMs: Number.isFinite(retryAfterMs) ? retryAfterMs : null,
+  };
 }
 
 /** What a verb did, to which key of which rule. */
@@ -83,7 +109,10 @@ async function toTarget(core: Core, { rule, key, facts }: Input<"reset">) {
     return { rule, key };
   }
   mustExist(core, rule);
-  const { rules } = await core.policy.explain(factsOf(core, facts ?? NO_FACTS), { all: true });
+  const { asked, refusal } = await toAsked(core, facts ?? NO_FACTS);
+  if (refusal !== undefined)
+    throw new ServerError("SLUICE_REQUEST_INVALID", "facts.apiKey is not an API key that is known");
+  const { rules } = await core.policy.explain(asked, { all: true });
   const found = rules.find((explained) => explained.rule === rule)?.key ?? undefined;
   if (found !== undefined) return { rule, key: found };
   const seen = `rule ${show(rule)} does not count a request with these facts`;
@@ -144,8 +173,23 @@ function decidingPolicy({ policy, blindPolicy }: Core): Policy {
   return blindPolicy ?? policy;
 }
 
-function factsOf(core: Core, facts: Input<"check">["facts"]): Facts {
-  return toFacts(facts, keyOptionsOf(core));
+/** A request that is asked about, as every listener would see it. */
+interface Asked {
+  readonly asked: Facts;
+  /** Why its caller may not pass, whatever the rules say: its API key is not known, or can't be checked now. */
+  readonly refusal?: CallerRefusal;
+}
+
+/** An API key in clear is resolved as on the data plane, where keys are; elsewhere it is hashed. */
+async function toAsked(core: Core, facts: Input<"check">["facts"]): Promise<Asked> {
+  const hashed = toFacts(facts, keyOptionsOf(core));
+  const { keyResolver, unknownKeys } = core.config.identity;
+  if (keyResolver === undefined || facts.apiKey === undefined) return { asked: hashed };
+  const keys = new SentApiKeys(keyResolver, unknownKeys);
+  const found = await keys.resolve({ ...hashed, apiKey: facts.apiKey });
+  return found instanceof CallerRefusal
+    ? { asked: withoutKey(hashed), refusal: found }
+    : { asked: found };
 }
 
 function keyOptionsOf({ config: { identity, apiKeys } }: Core): ApiKeyOptions {

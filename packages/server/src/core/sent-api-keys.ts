@@ -1,11 +1,11 @@
-// API keys in the facts of the decision API, resolved as at every other listener. A key that a caller sends stays in
+// API keys in the facts of the decision API and the admin port, resolved as at every other listener. A key stays in
 // this file: rules see what it stands for.
 
 import type { MaybePromise } from "sluice";
 import type { ResolvedKey, UnknownKeys } from "sluice/api-keys";
 import { type KeyResolver, resolveSentKey } from "sluice/http";
 import { type AdmitOptions, CallerRefusal, type Facts } from "sluice/rules";
-import { andThen } from "../../base/maybe-promise.js";
+import { andThen } from "../base/maybe-promise.js";
 
 /** Resolves the API keys of facts. */
 export class SentApiKeys {
