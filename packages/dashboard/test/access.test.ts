@@ -162,4 +162,22 @@ describe("the page Access", () => {
     });
     expect(refused).toBe(403);
   });
+
+  it("finds a tenant by the beginning of its id", async () => {
+    const { url } = await startDashboard();
+    for (const id of ["acme", "acorn", "zenith"])
+      await fetch(new URL(`/v1/tenants/${id}`, url), {
+        method: "PUT",
+        headers: { "content-type": "application/json" },
+        body: "{}",
+      });
+    const { page, faults } = await openPage(`${url}access`);
+    await page.getByRole("link", { name: "zenith" }).waitFor();
+    await page.getByLabel("Find by id").fill("ac");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "zenith" }).waitFor({ state: "detached" });
+    expect(await page.getByRole("row").count()).toBe(3);
+    expect(new URL(page.url()).searchParams.get("prefix")).toBe("ac");
+    expect(faults).toEqual([]);
+  });
 });

@@ -24,7 +24,7 @@ type Open =
 /** The tab. */
 export function TenantsTab() {
   const isAdmin = useMay("admin");
-  const answer = useList("tenants", "/v1/tenants", ["plan"]);
+  const answer = useList("tenants", "/v1/tenants", ["prefix", "plan"]);
   const [open, setOpen] = useState<Open>();
   const ends = { onClose: () => setOpen(undefined), onDone: answer.reload };
   return (
@@ -36,7 +36,12 @@ export function TenantsTab() {
           <Button onClick={() => setOpen({ kind: "edit", tenant: undefined })}>New tenant</Button>
         )
       }
-      filters={<Filter name="plan" label="Filter by plan" />}
+      filters={
+        <div class="access-filters">
+          <Filter name="prefix" label="Find by id" placeholder="acme" />
+          <Filter name="plan" label="Filter by plan" />
+        </div>
+      }
       answer={answer}
     >
       {({ items }) => (

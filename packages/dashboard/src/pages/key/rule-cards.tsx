@@ -176,14 +176,17 @@ interface ActsProps {
 /** What may be done to the key; nothing for viewers. */
 function Acts({ rule, facts, onAct }: ActsProps) {
   const mayAct = useMay("operator");
+  const hasControlPlane = useHasControlPlane();
   if (!mayAct) return null;
   const isBlocked = rule.blockedMs !== 0;
-  const canOverride = facts.tenant ?? facts.user ?? facts.apiKeyId;
+  const subject = facts.tenant ?? facts.user ?? facts.apiKeyId;
+  // Overrides are kept in a control plane.
+  const canOverride = hasControlPlane && subject !== undefined;
   return (
     <div class="actions key-acts">
       <Button onClick={() => onAct("reset")}>Reset</Button>
       <Button onClick={() => onAct("grant")}>Refund</Button>
-      {canOverride !== undefined && <Button onClick={() => onAct("override")}>Override</Button>}
+      {canOverride && <Button onClick={() => onAct("override")}>Override</Button>}
       {isBlocked ? (
         <Button kind="primary" onClick={() => onAct("unblock")}>
           Unblock

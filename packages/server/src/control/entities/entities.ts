@@ -46,6 +46,8 @@ export interface Entity {
 export interface EntityPage {
   /** Only those that belong to this. Default: all. */
   readonly parent?: string | undefined;
+  /** Only those whose id begins with this. Default: all. */
+  readonly prefix?: string | undefined;
   /** Only those with a greater id. Default: from the first. */
   readonly after?: string | undefined;
   /** At most so many; default 100. */
@@ -94,17 +96,12 @@ export class Entities {
 
   /** A page of a kind, in the order of ids. */
   async list(kind: EntityKind, page: EntityPage = {}): Promise<Entity[]> {
-    const { parent, after = "", limit = PAGE_LIMIT } = page;
-    const rows =
+    const { parent, prefix = "", after = "", limit = PAGE_LIMIT } = page;
+    const [statement, ...values] =
       parent === undefined
-        ? await this.#reader.query<EntityRow>(statements.listEntities, [kind, after, limit])
-        : await this.#reader.query<EntityRow>(statements.listEntitiesOfParent, [
-            kind,
-            parent,
-            after,
-            limit,
-          ]);
-    return rows.map(toEntity);
+        ? [statements.listEntities, kind, after, limit, prefix]
+        : [statements.listEntitiesOfParent, kind, parent, after, limit, prefix];
+    return (await this.#reader.query<EntityRow>(statement, values)).map(toEntity);
   }
 }
 

@@ -9,12 +9,12 @@ import { ApiError, ask } from "../../../api/client.js";
 import { useMay } from "../../../api/session.js";
 import { useAnswer } from "../../../api/use-answer.js";
 import { Button } from "../../../ui/button.js";
+import { NeedsControlPlane, useHasControlPlane } from "../../../ui/control-plane.js";
 import { LeaveGuard } from "../../../ui/leave-guard.js";
 import { Page } from "../../../ui/page.js";
 import { Loaded } from "../../../ui/states.js";
 import { done, report } from "../../../ui/toasts.js";
 import { HISTORY_ADDRESS, toEditAddress, toReviewAddress, toVersionAddress } from "../addresses.js";
-import { NeedsControl } from "../needs-control.js";
 import { ConflictDialog } from "./conflict-dialog.js";
 import { EditorBox } from "./editor-box.js";
 
@@ -31,11 +31,14 @@ rules:
 
 /** The page. */
 export function Editing({ draft }: { readonly draft: number | undefined }) {
-  return (
-    <NeedsControl>
-      {draft === undefined ? <NewDraft /> : <KnownDraft key={draft} number={draft} />}
-    </NeedsControl>
-  );
+  const hasControlPlane = useHasControlPlane();
+  if (!hasControlPlane)
+    return (
+      <Page title="Edit rules">
+        <NeedsControlPlane what="Drafts and the history of rules">{null}</NeedsControlPlane>
+      </Page>
+    );
+  return draft === undefined ? <NewDraft /> : <KnownDraft key={draft} number={draft} />;
 }
 
 function NewDraft() {

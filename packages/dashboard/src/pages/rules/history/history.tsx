@@ -3,11 +3,11 @@
 import { useLocation } from "preact-iso";
 import { useMay } from "../../../api/session.js";
 import { useAnswer } from "../../../api/use-answer.js";
+import { NeedsControlPlane } from "../../../ui/control-plane.js";
 import { Badge, Card, Page } from "../../../ui/page.js";
 import { Loaded } from "../../../ui/states.js";
 import { Table } from "../../../ui/table.js";
 import { HISTORY_ADDRESS, RULES_ADDRESS, toEditAddress, toVersionAddress } from "../addresses.js";
-import { NeedsControl } from "../needs-control.js";
 import { type VersionHead, VersionState } from "./version-state.js";
 
 const PAGE_SIZE = 50;
@@ -34,9 +34,9 @@ export function History() {
         </>
       }
     >
-      <NeedsControl>
+      <NeedsControlPlane what="Drafts and the history of rules">
         <Versions />
-      </NeedsControl>
+      </NeedsControlPlane>
     </Page>
   );
 }

@@ -7,6 +7,7 @@ import { ask } from "../../../api/client.js";
 import { useMay } from "../../../api/session.js";
 import { useAnswer } from "../../../api/use-answer.js";
 import { Button } from "../../../ui/button.js";
+import { NeedsControlPlane } from "../../../ui/control-plane.js";
 import { CopyButton } from "../../../ui/copy.js";
 import { Confirm } from "../../../ui/dialog.js";
 import { LongText } from "../../../ui/long-text.js";
@@ -14,7 +15,6 @@ import { Card, Page } from "../../../ui/page.js";
 import { Loaded } from "../../../ui/states.js";
 import { done } from "../../../ui/toasts.js";
 import { HISTORY_ADDRESS, toEditAddress, toReviewAddress, toVersionAddress } from "../addresses.js";
-import { NeedsControl } from "../needs-control.js";
 import { RuleSetDiff } from "./rule-set-diff.js";
 import { VersionState } from "./version-state.js";
 
@@ -31,9 +31,9 @@ export function Version({ number }: { readonly number: number }) {
         </a>
       }
     >
-      <NeedsControl>
+      <NeedsControlPlane what="Drafts and the history of rules">
         <Content number={number} />
-      </NeedsControl>
+      </NeedsControlPlane>
     </Page>
   );
 }

@@ -7,6 +7,7 @@ import { useMay } from "../../../api/session.js";
 import { useAnswer } from "../../../api/use-answer.js";
 import { after } from "../../../base/clock.js";
 import { Button } from "../../../ui/button.js";
+import { useHasControlPlane } from "../../../ui/control-plane.js";
 import { Field, Select } from "../../../ui/field.js";
 import { formatCount, formatRate } from "../../../ui/format.js";
 import { Badge, Card, Page } from "../../../ui/page.js";
@@ -30,7 +31,9 @@ const ORDERS = [
 export function RuleList() {
   const rates = useRates();
   const answer = useAnswer("rules", "/v1/rules");
-  const mayEdit = useMay("operator");
+  const isOperator = useMay("operator");
+  const hasControlPlane = useHasControlPlane();
+  const mayEdit = isOperator && hasControlPlane;
   const shown = answer.data?.version;
   const current = rates.tick?.version;
   useEffect(() => {

@@ -4,12 +4,12 @@
 import type { ReplyOf } from "sluice-server/api";
 import { useMay } from "../../../api/session.js";
 import { useAnswer } from "../../../api/use-answer.js";
+import { NeedsControlPlane } from "../../../ui/control-plane.js";
 import { Card, Page } from "../../../ui/page.js";
 import { Loaded } from "../../../ui/states.js";
 import { toEditAddress, toVersionAddress } from "../addresses.js";
 import { TextDiff } from "../edit/text-diff-box.js";
 import { RuleSetDiff } from "../history/rule-set-diff.js";
-import { NeedsControl } from "../needs-control.js";
 import { PreviewCard, usePreview } from "./preview-card.js";
 import { PublishCard } from "./publish-card.js";
 
@@ -30,9 +30,9 @@ export function Review({ number }: { readonly number: number }) {
         )
       }
     >
-      <NeedsControl>
+      <NeedsControlPlane what="Drafts and the history of rules">
         <Content number={number} />
-      </NeedsControl>
+      </NeedsControlPlane>
     </Page>
   );
 }

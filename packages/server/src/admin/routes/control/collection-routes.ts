@@ -63,9 +63,18 @@ export function collectionRoutes<T extends EntityBody>(given: CollectionRoutes<T
   return [listRoute(given), ...making, getRoute(given), putRoute(given), deleteRoute(given)];
 }
 
-function listRoute<T extends EntityBody>({ path, noun, of, page, filter }: CollectionRoutes<T>) {
-  const narrowed: Fields =
-    filter === undefined ? {} : { [filter.name]: optional(anyString(300), filter.about) };
+/** Parameters by which lists are narrowed. */
+type Narrowed = Readonly<Record<string, string | undefined>>;
+
+function listRoute<T extends EntityBody>(given: CollectionRoutes<T>) {
+  const { path, noun, of, page, filter, makesIds = false } = given;
+  const narrowed: Fields = {
+    ...(filter && { [filter.name]: optional(anyString(300), filter.about) }),
+    // Ids of ours say nothing.
+    ...(!makesIds && {
+      prefix: optional(anyString(300), `Only ${noun}s whose id begins with this.`),
+    }),
+  };
   return controlRoute({
     method: "GET",
     path,
@@ -75,9 +84,10 @@ function listRoute<T extends EntityBody>({ path, noun, of, page, filter }: Colle
     reply: page,
     handle: async (plane, { query }) => {
       const { after, limit } = query;
-      const filters: Readonly<Record<string, unknown>> = query;
-      const parent = filter && (filters[filter.name] as string | undefined);
-      const items = await of(plane).list({ parent, after, limit: limit + 1 });
+      const filters = query as Readonly<Record<string, unknown>> as Narrowed;
+      const parent = filter && filters[filter.name];
+      const { prefix } = filters;
+      const items = await of(plane).list({ parent, prefix, after, limit: limit + 1 });
       return json(toPage(items.map(toView), limit, ({ id }) => id));
     },
   });

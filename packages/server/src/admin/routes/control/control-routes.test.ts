@@ -204,6 +204,15 @@ describe.each(all)("the API of the control plane in $name", (databases) => {
     expect([second.items.map(({ id }: { id: string }) => id), second.next]).toEqual([["c"], null]);
     const ofPlan = (await admin.ask("GET /v1/tenants?plan=pro")).body;
     expect(ofPlan.items.map(({ id }: { id: string }) => id)).toEqual(["a", "c"]);
+    for (const [query, ids] of [
+      ["prefix=b", ["b"]],
+      ["prefix=a&plan=pro", ["a"]],
+      ["prefix=b&plan=pro", []],
+      ["prefix=%25", []],
+    ] as const) {
+      const found = (await admin.ask(`GET /v1/tenants?${query}`)).body;
+      expect(found.items.map(({ id }: { id: string }) => id)).toEqual(ids);
+    }
     const audit = (await admin.ask("GET /v1/audit?kind=tenant&limit=2")).body;
     expect(audit.items.map(({ entityId }: { entityId: string }) => entityId)).toEqual(["c", "b"]);
     const older = (await admin.ask(`GET /v1/audit?kind=tenant&after=${audit.next}`)).body;

@@ -1,0 +1,107 @@
+// Every page on a service without a control plane, and on one that follows the control plane of another node: what can't
+// be shown there is explained, what can't be done is left out, and nothing fails.
+
+import { join } from "node:path";
+import { makeFolder, stopAll } from "sluice-test-servers";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findingsOf } from "./axe.js";
+import {
+  RULES as COMMON,
+  openPage,
+  startDashboard,
+  type TestDashboard,
+  type WatchedPage,
+} from "./dashboard-fixture.js";
+
+afterAll(stopAll);
+
+const USERS = { id: "users", key: "user", onMissing: "skip", limit: "100/minute" };
+const RULES = { version: 1, rules: [...COMMON.rules, USERS] };
+
+/** Pages, and whether they need a control plane. */
+const PAGES = [
+  ["", false],
+  ["rules", false],
+  ["rules/login", false],
+  ["rules/edit", true],
+  ["rules/edit/1", true],
+  ["rules/history", true],
+  ["rules/history/1", true],
+  ["rules/preview/1", true],
+  ["key?user=42", false],
+  ["quotas", true],
+  ["quotas/acme", true],
+  ["audit", true],
+  ["access", true],
+  ["access/keys", true],
+  ["playground", false],
+] as const;
+
+async function startAlone(): Promise<TestDashboard> {
+  return startDashboard({ rules: RULES, config: { control: undefined } });
+}
+
+async function startFollower(): Promise<TestDashboard> {
+  const control = await startDashboard({ rules: RULES, needsLogin: true });
+  const made = await fetch(new URL("/v1/access-tokens", control.url), {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Authorization: `Bearer ${control.token}` },
+    body: JSON.stringify({ name: "edge", role: "node" }),
+  });
+  const { secret } = (await made.json()) as { secret: string };
+  const snapshot = join(makeFolder("follower"), "sluice.snapshot");
+  const follow = new URL(control.url).origin;
+  const config = { control: { follow, token: secret, snapshot }, rules: undefined };
+  return { ...(await startDashboard({ config })), token: control.token };
+}
+
+/** Opens a page; a follower knows the tokens of its control plane, and wants one. */
+async function openLoggedIn({ url, token }: TestDashboard, path: string): Promise<WatchedPage> {
+  const watched = await openPage(url + path);
+  if (token === "") return watched;
+  await watched.page.getByLabel("Access token").fill(token);
+  await watched.page.keyboard.press("Enter");
+  await watched.page.getByRole("button", { name: "Log out" }).waitFor();
+  // The browser itself logs the answer of 401 that led to the login.
+  watched.faults.length = 0;
+  return watched;
+}
+
+describe.each([
+  ["without a control plane", startAlone, "There is no control plane"],
+  ["on a follower", startFollower, "This node follows a control plane"],
+])("a page %s", (_, start, explanation) => {
+  let dashboard: TestDashboard;
+  beforeAll(async () => {
+    dashboard = await start();
+  });
+
+  it("shows what it can, and explains what it can't", async () => {
+    const { page, context, faults } = await openLoggedIn(dashboard, "access");
+    for (const [path, needsControlPlane] of PAGES) {
+      await page.goto(dashboard.url + path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.waitForFunction(() => document.querySelector("main [aria-busy=true]") === null);
+      const isExplained = (await page.getByRole("heading", { name: explanation }).count()) > 0;
+      expect([path, isExplained]).toEqual([path, needsControlPlane]);
+      expect([path, ...faults]).toEqual([path]);
+    }
+    await page.goto(`${dashboard.url}rules/edit`);
+    await page.getByRole("heading", { name: explanation }).waitFor();
+    expect(await findingsOf(page)).toEqual([]);
+    await context.close();
+  });
+
+  it("offers nothing that it can't do", async () => {
+    const { page, context, faults } = await openLoggedIn(dashboard, "rules");
+    await page.getByText("5 per minute, by address").waitFor();
+    expect(await page.getByRole("link", { name: "Edit rules" }).count()).toBe(0);
+    await page.goto(`${dashboard.url}key?user=42`);
+    const users = page.getByRole("region", { name: "users" });
+    await users.getByRole("button", { name: "Refund" }).waitFor();
+    for (const name of ["Override", "Block everywhere"])
+      expect(await page.getByRole("button", { name }).count()).toBe(0);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+});
