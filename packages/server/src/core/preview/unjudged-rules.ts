@@ -1,6 +1,7 @@
 // Which rules of a draft samples can't judge, or only in part, and why: for the reader of a preview.
 
-import type { Dimension, Rule, RuleSet } from "sluice/rules";
+import type { Rule, RuleSet } from "sluice/rules";
+import { type NamedFact, namedFactsOf } from "../../telemetry/samples/fact-names.js";
 
 /** A rule, and what its preview does not show. */
 export interface UnjudgedRule {
@@ -49,11 +50,9 @@ function spanOf(limit: Rule["limits"][number]): number {
 /** The headers, cookies, fields and attributes that rules read, as `header x-id`. */
 function namesIn(rules: readonly Rule[]): ReadonlySet<string> {
   const names = new Set<string>();
-  for (const { match, key, cost } of rules) {
-    for (const name of match.headers.keys()) names.add(`header ${name}`);
-    for (const name of match.attributes.keys())
-      if (!OWN_FACTS.has(name)) names.add(`attribute ${name}`);
-    for (const dimension of key) if (hasName(dimension)) names.add(nameOf(dimension));
+  for (const rule of rules) {
+    const { cost } = rule;
+    for (const fact of namedFactsOf(rule)) names.add(nameOf(fact));
     if (cost.kind === "header") names.add(`header ${cost.name}`);
     if (cost.kind === "json")
       for (const term of cost.sum) for (const [name] of term) names.add(`body field ${name}`);
@@ -61,12 +60,6 @@ function namesIn(rules: readonly Rule[]): ReadonlySet<string> {
   return names;
 }
 
-const OWN_FACTS: ReadonlySet<string> = new Set(["user", "tenant", "tier"]);
-
-function hasName(dimension: Dimension): dimension is Extract<Dimension, { readonly name: string }> {
-  return "name" in dimension;
-}
-
-function nameOf({ kind, name }: Extract<Dimension, { readonly name: string }>): string {
+function nameOf({ kind, name }: NamedFact): string {
   return kind === "body" ? `body field ${name}` : `${kind} ${name}`;
 }

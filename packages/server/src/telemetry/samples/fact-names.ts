@@ -1,6 +1,6 @@
 // Which headers, cookies, fields of the body and attributes rules read: of a sampled request, only those are kept.
 
-import { type Dimension, isSecretName, type Policy, type Rule } from "sluice/rules";
+import { isSecretName, type Policy, type Rule } from "sluice/rules";
 
 /** The most names of one kind. */
 const NAMES_MAX = 50;
@@ -20,8 +20,23 @@ export interface FactNames {
 /** Kinds of facts that have names. */
 export type FactKind = "headers" | "cookies" | "body" | "attributes";
 
+/** A fact that a rule reads by a name. */
+export interface NamedFact {
+  readonly kind: "header" | "cookie" | "body" | "attribute";
+  readonly name: string;
+}
+
 /** Facts of that name are fields of the facts themselves. */
 const OWN_ATTRIBUTES: ReadonlySet<string> = new Set(["user", "tenant", "tier"]);
+
+/** The facts that a rule matches or counts by, apart from its cost. One may come twice. */
+export function* namedFactsOf({ match, key }: Rule): Generator<NamedFact> {
+  for (const name of match.headers.keys()) yield { kind: "header", name };
+  for (const name of match.attributes.keys()) {
+    if (!OWN_ATTRIBUTES.has(name)) yield { kind: "attribute", name };
+  }
+  for (const dimension of key) if ("name" in dimension) yield dimension;
+}
 
 /** The names that the rules of some policies read. They are collected again only when rules were replaced. */
 export class NamesInRules {
@@ -56,15 +71,11 @@ function collect(rules: readonly Rule[]): FactNames {
     body: new Set<string>(),
     attributes: new Set<string>(),
   };
-  const add = (kind: FactKind, name: string) => {
-    if (names[kind].size < NAMES_MAX) names[kind].add(name);
-  };
-  for (const { match, key } of rules) {
-    for (const name of match.headers.keys()) add("headers", name);
-    for (const name of match.attributes.keys()) {
-      if (!OWN_ATTRIBUTES.has(name)) add("attributes", name);
+  for (const rule of rules) {
+    for (const { kind, name } of namedFactsOf(rule)) {
+      const known = names[KIND_OF[kind]];
+      if (known.size < NAMES_MAX) known.add(name);
     }
-    for (const dimension of key) addDimension(dimension, add);
   }
   return { ...names, ...collectCosts(rules, names) };
 }
@@ -89,14 +100,10 @@ function collectCosts(
   return { costHeaders, costPaths };
 }
 
-/** The kinds of facts that dimensions of a key read by a name. */
+/** Where names of a kind are listed. */
 const KIND_OF = {
   header: "headers",
   cookie: "cookies",
   body: "body",
   attribute: "attributes",
 } as const;
-
-function addDimension(dimension: Dimension, add: (kind: FactKind, name: string) => void): void {
-  if ("name" in dimension) add(KIND_OF[dimension.kind], dimension.name);
-}
