@@ -8,6 +8,8 @@ import { Toasts } from "./ui/toasts.js";
 import "./style/tokens.css";
 import "./style/base.css";
 import "./style/layout.css";
+import "./style/charts.css";
+import "./style/texts.css";
 import "./style/parts.css";
 import "./style/site.css";
 

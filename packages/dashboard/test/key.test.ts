@@ -72,8 +72,8 @@ describe("the page Key", () => {
     await confirm(page, "Block", "an attack");
     await page.getByText("An operator has blocked ip:127.0.0.1: an attack").waitFor();
     expect(await statusOf()).toBe(429);
-    await page.getByRole("button", { name: "Lift" }).click();
-    await confirm(page, "Lift", "it is over");
+    await page.getByRole("button", { name: "Remove" }).click();
+    await confirm(page, "Remove", "it is over");
     await page.getByText("would be allowed now").waitFor();
 
     const { items } = (await (await fetch(new URL("/v1/audit", url))).json()) as {

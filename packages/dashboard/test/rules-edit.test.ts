@@ -74,7 +74,7 @@ describe("rules in the dashboard", () => {
     const { url } = await startDashboard();
     const { page, faults } = await openPage(`${url}rules/login`);
     await page.getByRole("button", { name: "Try as shadow" }).click();
-    await page.getByRole("button", { name: "Make a draft" }).click();
+    await page.getByRole("button", { name: "Create draft" }).click();
     await page.getByText("There is no traffic to judge by.").waitFor();
     await page.getByText("onExceed").first().waitFor();
     await page.getByRole("link", { name: "Edit" }).click();

@@ -36,7 +36,7 @@ export function BlocksTab() {
         <>
           <Table
             label="Blocks"
-            columns={mayAct ? [...COLUMNS, liftColumn(setRemoval)] : COLUMNS}
+            columns={mayAct ? [...COLUMNS, removeColumn(setRemoval)] : COLUMNS}
             rows={items}
             keyOf={({ id }) => id}
             empty="No caller is blocked everywhere. Blocks under a single rule are on the page Key."
@@ -73,24 +73,24 @@ const COLUMNS: readonly Column<Block>[] = [
   { name: "Why", cell: ({ reason }) => <KeyText value={reason} /> },
 ];
 
-function liftColumn(onRemove: (removal: Removal) => void): Column<Block> {
+function removeColumn(onRemove: (removal: Removal) => void): Column<Block> {
   return {
     name: "",
     cell: ({ id, revision, subjects }) => (
       <Button
-        label={`Lift the block of ${subjects[0]}`}
+        label={`Remove the block of ${subjects[0]}`}
         onClick={() =>
           onRemove({
             path: `/v1/blocks/${id}`,
             revision,
-            title: "Lift the block",
-            verb: "Lift",
+            title: "Remove the block",
+            verb: "Remove",
             children: "Every node decides by the rules again within two seconds.",
-            doneText: "The block was lifted.",
+            doneText: "The block was removed.",
           })
         }
       >
-        Lift
+        Remove
       </Button>
     ),
   };
@@ -132,7 +132,7 @@ function BlockDialog(ends: BlockDialogProps) {
         type="datetime-local"
         value={end}
         onInput={setEnd}
-        hint="In your time zone. Empty: when it is lifted."
+        hint="In your time zone. Empty: when it is removed."
       />
     </EditDialog>
   );

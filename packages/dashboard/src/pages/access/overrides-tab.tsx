@@ -89,19 +89,19 @@ function actsColumn(
           Edit
         </Button>
         <Button
-          label={`Lift the override for ${override.subject}`}
+          label={`Remove the override for ${override.subject}`}
           onClick={() =>
             onRemove({
               path: `/v1/overrides/${override.id}`,
               revision: override.revision,
-              title: `Lift the override for ${override.subject}`,
-              verb: "Lift",
+              title: `Remove the override for ${override.subject}`,
+              verb: "Remove",
               children: `The limits of ${override.rule}, its tiers and plans hold again.`,
-              doneText: "The override was lifted.",
+              doneText: "The override was removed.",
             })
           }
         >
-          Lift
+          Remove
         </Button>
       </div>
     ),
@@ -164,7 +164,7 @@ function OverrideDialog({ override, ...ends }: OverrideDialogProps) {
       <Field
         label="Ends"
         type="datetime-local"
-        hint="In your time zone. Empty: when it is lifted."
+        hint="In your time zone. Empty: when it is removed."
         {...field("end")}
       />
     </EditDialog>

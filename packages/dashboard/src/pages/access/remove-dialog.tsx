@@ -1,4 +1,4 @@
-// The dialog that removes, revokes or lifts something.
+// The dialog that removes or revokes something.
 
 import type { ComponentChildren } from "preact";
 import { ask } from "../../api/client.js";

@@ -41,7 +41,7 @@ interface ControlsProps extends Omit<CallerControlsProps, "facts"> {
 function Controls({ subject, changeCount, onChanged }: ControlsProps) {
   const mayAct = useMay("operator");
   const [isBlocking, setIsBlocking] = useState(false);
-  const [lifted, setLifted] = useState<Lifted>();
+  const [removal, setRemoval] = useState<Removal>();
   const blocks = useAnswer("blocks", "/v1/blocks", { query: { limit: PAGE } });
   const overrides = useAnswer("overrides", "/v1/overrides", { query: { subject, limit: PAGE } });
   const own = (blocks.data?.items ?? []).filter(({ subjects }) => subjects.includes(subject));
@@ -70,7 +70,7 @@ function Controls({ subject, changeCount, onChanged }: ControlsProps) {
                 : `Blocked with ${subjects.length - 1} others`
             }
             {...{ reason, endsAtMs }}
-            onLift={mayAct ? () => setLifted({ path: "blocks", id, name: "block" }) : undefined}
+            onRemove={mayAct ? () => setRemoval({ path: "blocks", id, name: "block" }) : undefined}
           />
         ))}
         {(overrides.data?.items ?? []).map(({ id, rule, limit, reason, endsAtMs }) => (
@@ -78,8 +78,8 @@ function Controls({ subject, changeCount, onChanged }: ControlsProps) {
             key={id}
             what={`${JSON.stringify(limit).replaceAll('"', "")} under ${rule}`}
             {...{ reason, endsAtMs }}
-            onLift={
-              mayAct ? () => setLifted({ path: "overrides", id, name: "override" }) : undefined
+            onRemove={
+              mayAct ? () => setRemoval({ path: "overrides", id, name: "override" }) : undefined
             }
           />
         ))}
@@ -96,8 +96,8 @@ function Controls({ subject, changeCount, onChanged }: ControlsProps) {
           onDone={onChanged}
         />
       )}
-      {lifted !== undefined && (
-        <Lift lifted={lifted} onClose={() => setLifted(undefined)} onDone={onChanged} />
+      {removal !== undefined && (
+        <Remove removal={removal} onClose={() => setRemoval(undefined)} onDone={onChanged} />
       )}
     </Card>
   );
@@ -107,16 +107,16 @@ interface ControlProps {
   readonly what: string;
   readonly reason: string;
   readonly endsAtMs: number | undefined;
-  readonly onLift: (() => void) | undefined;
+  readonly onRemove: (() => void) | undefined;
 }
 
-function Control({ what, reason, endsAtMs, onLift }: ControlProps) {
+function Control({ what, reason, endsAtMs, onRemove }: ControlProps) {
   return (
     <li>
       <span>
         <b>{what}</b>,{" "}
         {endsAtMs === undefined ? (
-          "until it is lifted"
+          "until it is removed"
         ) : (
           <>
             ends <Time atMs={endsAtMs} />
@@ -124,31 +124,31 @@ function Control({ what, reason, endsAtMs, onLift }: ControlProps) {
         )}
         : {reason}
       </span>
-      {onLift !== undefined && <Button onClick={onLift}>Lift</Button>}
+      {onRemove !== undefined && <Button onClick={onRemove}>Remove</Button>}
     </li>
   );
 }
 
-interface Lifted {
+interface Removal {
   readonly path: "blocks" | "overrides";
   readonly id: string;
   readonly name: "block" | "override";
 }
 
-interface LiftProps {
-  readonly lifted: Lifted;
+interface RemoveProps {
+  readonly removal: Removal;
   onClose(): void;
   onDone(): Promise<void>;
 }
 
-function Lift({ lifted: { path, id, name }, onClose, onDone }: LiftProps) {
+function Remove({ removal: { path, id, name }, onClose, onDone }: RemoveProps) {
   const act = async (reason: string) => {
     await ask("removed", `/v1/${path}/${id}`, { method: "DELETE", body: { reason } });
-    done(`The ${name} was lifted.`);
+    done(`The ${name} was removed.`);
     await onDone();
   };
   return (
-    <Confirm title={`Lift the ${name}`} verb="Lift" onClose={onClose} onConfirm={act}>
+    <Confirm title={`Remove the ${name}`} verb="Remove" onClose={onClose} onConfirm={act}>
       <p>It ends on every node within two seconds.</p>
     </Confirm>
   );

@@ -1,6 +1,7 @@
 // What was decided about a key of late: refusals, and all decisions if the key is among those that are sampled.
 
 import type { ReplyOf } from "sluice-server/api";
+import { CLEAR_KEYS } from "../../api/session.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { formatCount, formatDuration } from "../../ui/format.js";
 import { KeyText } from "../../ui/key-text.js";
@@ -13,8 +14,6 @@ type Sample = ReplyOf<"samples">["items"][number];
 
 const EVERY_MS = 5_000;
 const LIMIT = 20;
-/** Where the port has no token, keys are shown to the pages that it serves, if they ask for it. */
-const CONFIRM = { "Sluice-Confirm": "clear-keys" };
 
 interface HistoryProps {
   /** As it is counted, or its digest. */
@@ -26,7 +25,7 @@ interface HistoryProps {
 /** The latest decisions. */
 export function History({ counterKey, isDigest = false }: HistoryProps) {
   const query = { key: counterKey, limit: LIMIT, ...(!isDigest && { keys: "clear" }) };
-  const options = { query, everyMs: EVERY_MS, ...(!isDigest && { headers: CONFIRM }) };
+  const options = { query, everyMs: EVERY_MS, ...(!isDigest && { headers: CLEAR_KEYS }) };
   const answer = useAnswer("samples", "/v1/samples", options);
   return (
     <Card title="Latest decisions" isWide>

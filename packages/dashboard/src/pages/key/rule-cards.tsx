@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { useMay } from "../../api/session.js";
+import { algorithmName } from "../../ui/algorithm-name.js";
 import { Button } from "../../ui/button.js";
 import { useHasControlPlane } from "../../ui/control-plane.js";
 import { Gauge } from "../../ui/gauge.js";
@@ -14,7 +15,7 @@ import { toRuleAddress } from "../rules/addresses.js";
 import { type Act, ActDialog } from "./act-dialogs.js";
 import type { Facts } from "./lookup.js";
 import { Trail } from "./trail.js";
-import { type ExplainedLimit, type ExplainedRule, nameOf } from "./words.js";
+import type { ExplainedLimit, ExplainedRule } from "./words.js";
 
 interface RuleCardsProps {
   readonly rules: readonly ExplainedRule[];
@@ -134,7 +135,7 @@ function State({ rule }: { readonly rule: ExplainedRule }) {
 
 function LimitGauge({ rule, limit }: { readonly rule: string; readonly limit: ExplainedLimit }) {
   const used = Math.max(0, limit.limit - limit.remaining);
-  const name = nameOf(limit.algorithm);
+  const name = algorithmName(limit.algorithm);
   return (
     <div class="key-limit">
       <Gauge used={used} limit={limit.limit} label={`Used of the ${name} of ${rule}`} />

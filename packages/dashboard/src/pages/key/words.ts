@@ -1,6 +1,7 @@
 // What an explanation says, in sentences.
 
 import type { ReplyOf } from "sluice-server/api";
+import { algorithmName } from "../../ui/algorithm-name.js";
 import { formatCount, formatDuration } from "../../ui/format.js";
 
 /** Why a request would be answered as it would. */
@@ -9,11 +10,6 @@ export type Explanation = ReplyOf<"explain">;
 export type ExplainedRule = Explanation["rules"][number];
 /** One limit of a rule. */
 export type ExplainedLimit = ExplainedRule["limits"][number];
-
-/** `tokenBucket` as `token bucket`. */
-export function nameOf(algorithm: string): string {
-  return algorithm.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-}
 
 /** Why the request is refused and what to do about it; undefined if it is not. */
 export function refusalOf({
@@ -36,7 +32,7 @@ export function refusalOf({
       if (block !== null)
         return {
           why: `An operator has blocked ${block.subject ?? "this caller"}: ${block.reason}`,
-          what: "Lift the block to let it pass.",
+          what: "Remove the block to let it pass.",
         };
       return { why: `Its key is blocked under rule ${rule}.`, what: "Unblock it to let it pass." };
     case "identity":
@@ -60,7 +56,7 @@ export function refusalOf({
     case "unknown-api-key":
       return {
         why: "The API key is not known, has expired or was revoked.",
-        what: "Make a new one on the page Access.",
+        what: "Create a new one on the page Access.",
       };
     default:
       return { why: "Its API key can't be checked now.", what: wait };
@@ -112,7 +108,7 @@ export function sourceOf({ from, exception }: ExplainedRule): string | undefined
 /** What a limit would do with the request. */
 export function limitSentence(limit: ExplainedLimit): string {
   const { algorithm, cost, remaining, wouldPass, retryAfterMs, delayMs } = limit;
-  const costs = `The request costs ${formatCount(cost)}, with ${formatCount(remaining)} left of the ${nameOf(algorithm)}`;
+  const costs = `The request costs ${formatCount(cost)}, with ${formatCount(remaining)} left of the ${algorithmName(algorithm)}`;
   if (wouldPass)
     return delayMs > 0
       ? `${costs}: it would wait ${formatDuration(delayMs)}.`

@@ -1,6 +1,7 @@
 // Rules in words: what they count by, how much they allow, which requests they are about and how they stand.
 
 import type { ReplyOf } from "sluice-server/api";
+import { algorithmName } from "../../ui/algorithm-name.js";
 import { formatCount, formatDuration } from "../../ui/format.js";
 
 /** A rule in force, as the service lists it. */
@@ -36,14 +37,6 @@ const DIMENSIONS: Readonly<Record<string, string>> = {
   subnet: "network",
 };
 
-const ALGORITHMS: Readonly<Record<string, string>> = {
-  tokenBucket: "token bucket",
-  leakyBucket: "leaky bucket",
-  fixedWindow: "fixed window",
-  slidingWindowLog: "sliding window log",
-  slidingWindowCounter: "sliding window counter",
-};
-
 /** `POST /login`, `GET /search, /find`, `all requests`. */
 export function sayMatch({ paths, methods, hosts = [] }: RuleView["match"]): string {
   const parts = [methods.join(", "), hosts.join(", "), paths.join(", ")];
@@ -66,7 +59,7 @@ export function sayLimits(limits: readonly object[]): string {
 /** `sliding window counter`. */
 export function sayAlgorithms(limits: readonly object[]): string {
   const names = limits.flatMap((limit) => Object.keys(limit));
-  return [...new Set(names)].map((name) => ALGORITHMS[name] ?? name).join(", ");
+  return [...new Set(names)].map(algorithmName).join(", ");
 }
 
 /** `5 per minute, by address`. */

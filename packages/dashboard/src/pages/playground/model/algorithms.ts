@@ -10,6 +10,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "sluice";
+import { algorithmName } from "../../../ui/algorithm-name.js";
 import type { Settings } from "./settings.js";
 
 /** The algorithms, in the order in which they are shown. */
@@ -26,16 +27,14 @@ export const ALGORITHMS = [
 /** One of {@link ALGORITHMS}. */
 export type Algorithm = (typeof ALGORITHMS)[number];
 
-/** The names for people. */
-export const NAMES: Readonly<Record<Algorithm, string>> = {
-  fixedWindow: "Fixed window",
-  slidingWindowLog: "Sliding window log",
-  slidingWindowCounter: "Sliding window counter",
-  tokenBucket: "Token bucket",
-  leakyBucket: "Leaky bucket",
-  concurrency: "Concurrency",
-  quota: "Calendar quota",
-};
+/** The names for people, as headings have them. */
+export const NAMES = Object.fromEntries(
+  ALGORITHMS.map((algorithm) => [algorithm, toHeading(algorithmName(algorithm))]),
+) as Readonly<Record<Algorithm, string>>;
+
+function toHeading(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
 
 /** The options of an algorithm's constructor, which are those of a rule too. */
 export type LimitOptions = Readonly<Record<string, unknown>>;

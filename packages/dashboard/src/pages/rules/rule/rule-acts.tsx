@@ -158,7 +158,7 @@ function EditDialog({ rule, asked, onClose }: EditDialogProps) {
   return (
     <Confirm
       title={isRollout ? "Change the share of keys" : asked.isOn ? "Try as shadow" : "Enforce it"}
-      verb="Make a draft"
+      verb="Create draft"
       needsReason={false}
       isComplete={!isRollout || isShare}
       onClose={onClose}
