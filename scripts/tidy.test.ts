@@ -94,6 +94,7 @@ const bad: readonly Sample[] = [
   [namesNoRegistry, "package-lock.json", `"https:${"//registry" + ".example.org"}/x.tgz"`],
   [namesNoRegistry, ".npmrc", `${"registry" + "="}somewhere`],
   [usesPlainWords, "README.md", `Open the ${"do" + "or"}.`],
+  [usesPlainWords, `${src}/a.tsx`, `<p>Open the ${"do" + "or"}.</p>`],
   [usesPlainWords, `${src}/a.ts`, `// Each ${"Do" + "or"} has a port.`],
   [usesPlainWords, "docs/a.md", `It answers ${"at on" + "ce"}.`],
   [usesPlainWords, "docs/a.md", `It is for ${"no" + "body"}.`],
@@ -189,11 +190,14 @@ describe("a rule over the whole tree", () => {
   });
 
   it("follows relative links to files and folders", () => {
-    const text = "[a](b.md#part) [c](../src) [d](https://example.org) [e](#here) `[f](g.md)`";
-    const files = { "docs/a.md": text, "docs/b.md": "", "src/x.ts": "" };
+    const text =
+      "# Here\n[a](b.md#part) [c](../src) [d](https://example.org) [e](#here) `[f](g.md)`";
+    const files = { "docs/a.md": text, "docs/b.md": "## Part", "src/x.ts": "" };
     expect(judge(linksLeadSomewhere, files)).toEqual([]);
     expect(judge(linksLeadSomewhere, { "docs/a.md": "\n[a](b.md)" })).toEqual([
       'docs/a.md:2: "b.md" leads nowhere',
     ]);
+    const pages = { "a.md": "[x](b.md#two-words) [y](#none)", "b.md": "# Two `words`!" };
+    expect(judge(linksLeadSomewhere, pages)).toEqual(['a.md:1: "#none" leads nowhere']);
   });
 });

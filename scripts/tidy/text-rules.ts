@@ -39,7 +39,7 @@ function words(source: string): RegExp {
 
 /** Prose, comments and strings use the standard term. The changelog may quote old names. */
 export function usesPlainWords(path: string, text: string): Complaint[] {
-  if (!/\.(?:ts|mjs|md|lua|ya?ml)$/.test(path) || path === "CHANGELOG.md") return [];
+  if (!/\.(?:tsx?|mjs|md|lua|ya?ml)$/.test(path) || path === "CHANGELOG.md") return [];
   return WORDS.flatMap(({ pattern, instead }) =>
     complainOfMatches(path, text, pattern, (found) => `"${found}": write ${instead}`),
   );

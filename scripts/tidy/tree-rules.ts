@@ -25,13 +25,41 @@ export function explainsDependencies(files: ReadonlyMap<string, string>): Compla
 /** Relative links in Markdown lead to a file or folder of the repository. */
 export function linksLeadSomewhere(files: ReadonlyMap<string, string>): Complaint[] {
   const known = new Set([...files.keys()].flatMap(withFolders));
-  return [...files]
-    .filter(([path]) => path.endsWith(".md"))
-    .flatMap(([path, text]) =>
-      linksOf(text)
-        .filter(({ target }) => !known.has(posix.join(posix.dirname(path), target)))
-        .map(({ target, offset }) => complain(path, text, offset, `"${target}" leads nowhere`)),
-    );
+  const pages = [...files].filter(([path]) => path.endsWith(".md"));
+  const anchors = new Map(pages.map(([path, text]) => [path, anchorsOf(text)]));
+  return pages.flatMap(([path, text]) =>
+    linksOf(text)
+      .filter(({ target }) => {
+        const [file = "", anchor] = target.split("#");
+        const place = file === "" ? path : posix.join(posix.dirname(path), file);
+        if (!known.has(place)) return true;
+        return anchor !== undefined && anchors.get(place)?.has(anchor) === false;
+      })
+      .map(({ target, offset }) => complain(path, text, offset, `"${target}" leads nowhere`)),
+  );
+}
+
+/** What links to parts of a page can name: its headings as GitHub writes them, and ids that it sets itself. */
+function anchorsOf(text: string): ReadonlySet<string> {
+  const anchors = new Set<string>();
+  const prose = text.replace(/^```[\s\S]*?^```/gm, "");
+  for (const [, heading = ""] of prose.matchAll(/^#+ +(.*)$/gm)) {
+    const base = toAnchor(heading);
+    let anchor = base;
+    for (let count = 1; anchors.has(anchor); count++) anchor = `${base}-${count}`;
+    anchors.add(anchor);
+  }
+  for (const [, id = ""] of prose.matchAll(/<a (?:id|name)="([^"]+)"/g)) anchors.add(id);
+  return anchors;
+}
+
+function toAnchor(heading: string): string {
+  return heading
+    .trim()
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\p{M}_ -]/gu, "")
+    .replaceAll(" ", "-");
 }
 
 function dependenciesOf(files: ReadonlyMap<string, string>): Map<string, string> {
@@ -63,8 +91,7 @@ function linksOf(text: string): { target: string; offset: number }[] {
   const prose = text.replace(/^```[\s\S]*?^```|`[^`\n]*`/gm, (code) => code.replace(/[^\n]/g, " "));
   return [...prose.matchAll(/\]\(([^)\s]+)[^)]*\)|^\[[^\]]+\]:\s*(\S+)/gm)]
     .map((match) => ({ target: match[1] ?? (match[2] as string), offset: match.index }))
-    .filter(({ target }) => !/^(?:[a-z]+:|#)/.test(target))
-    .map(({ target, offset }) => ({ target: target.replace(/#.*$/, ""), offset }));
+    .filter(({ target }) => !/^[a-z]+:/.test(target));
 }
 
 function withFolders(path: string): string[] {
