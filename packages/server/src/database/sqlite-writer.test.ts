@@ -1,6 +1,7 @@
 // Over the built package: threads are started from files.
 
-import { existsSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { makeFolder } from "sluice-test-servers";
@@ -102,6 +103,19 @@ it("writes what it was given before it closes", async () => {
   await writer.close();
   expect(await Promise.all(groups)).toEqual([true, true, true]);
   expect(await numbers()).toEqual([1, 2, 3]);
+});
+
+it("lets a process that closes it go on afterwards", () => {
+  const program = `
+    import { openDatabase } from ${JSON.stringify(built("open-database.js"))};
+    const database = openDatabase(${JSON.stringify(`file:${path}`)}, "/");
+    await database.runGroup([${JSON.stringify(add(1))}], true);
+    await database.close();
+    console.log("closed");
+  `;
+  const file = `${path}.mjs`;
+  writeFileSync(file, program);
+  expect(execFileSync(process.execPath, [file], { encoding: "utf8" })).toBe("closed\n");
 });
 
 it("waits for another connection that has the file", async () => {

@@ -58,6 +58,8 @@ export class SqliteWriter {
     const thread = this.#thread;
     if (thread === undefined) return;
     const ended = new Promise<void>((resolve) => thread.once("exit", () => resolve()));
+    // Who closes waits for it: an idle thread alone would let the process end first.
+    thread.ref();
     thread.postMessage(undefined);
     await ended;
   }
