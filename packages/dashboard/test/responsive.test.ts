@@ -9,7 +9,7 @@ import {
   type TestDashboard,
   type WatchedPage,
 } from "./dashboard-fixture.js";
-import { longestTaskMs, watchTasks } from "./long-tasks.js";
+import { longestTaskMs } from "./long-tasks.js";
 
 const TASK_MS_MAX = 200;
 
@@ -35,35 +35,38 @@ beforeAll(async () => {
   await saveDraft(JSON.stringify(rulesWith("2/minute"), null, 1));
   await saveDraft(JSON.stringify(rulesWith("3/minute")));
   await page.getByRole("heading", { level: 1 }).waitFor();
-  await watchTasks(page);
 });
 afterAll(stopAll);
 
 describe("with 10,000 rules", () => {
   it("Key shows those that count a caller, some at a time", async () => {
-    await goTo("key?ip=127.0.0.1");
-    await page.getByText("2000 rules match this request").waitFor();
-    await page.getByRole("button", { name: "Show more: 30 of 2256 rules" }).click();
-    await page.getByRole("button", { name: "Show more: 60 of 2256 rules" }).waitFor();
-    expect(await longestTaskMs(page)).toBeLessThan(TASK_MS_MAX);
+    const longestMs = await longestTaskMs(async () => {
+      await goTo("key?ip=127.0.0.1");
+      await page.getByText("2000 rules match this request").waitFor();
+      await page.getByRole("button", { name: "Show more: 30 of 2256 rules" }).click();
+      await page.getByRole("button", { name: "Show more: 60 of 2256 rules" }).waitFor();
+    });
+    expect(longestMs).toBeLessThan(TASK_MS_MAX);
   });
 
   it("Audit shows what changed, some lines at a time", async () => {
-    await goTo("audit");
-    const draftOf = (version: number) =>
-      page.getByRole("listitem").filter({ hasText: new RegExp(`rule-set ${version}`) });
-    await draftOf(2).locator("summary").click();
-    await draftOf(2)
-      .getByRole("button", { name: /Show more: 300 of \d\d,\d{3} lines/ })
-      .click();
-    await draftOf(2)
-      .getByRole("button", { name: /Show more: 600 of/ })
-      .waitFor();
-    await draftOf(3).locator("summary").click();
-    await draftOf(3)
-      .getByText(/… \d{6,} more characters …/)
-      .waitFor();
-    expect(await longestTaskMs(page)).toBeLessThan(TASK_MS_MAX);
+    const longestMs = await longestTaskMs(async () => {
+      await goTo("audit");
+      const draftOf = (version: number) =>
+        page.getByRole("listitem").filter({ hasText: new RegExp(`rule-set ${version}`) });
+      await draftOf(2).locator("summary").click();
+      await draftOf(2)
+        .getByRole("button", { name: /Show more: 300 of \d\d,\d{3} lines/ })
+        .click();
+      await draftOf(2)
+        .getByRole("button", { name: /Show more: 600 of/ })
+        .waitFor();
+      await draftOf(3).locator("summary").click();
+      await draftOf(3)
+        .getByText(/… \d{6,} more characters …/)
+        .waitFor();
+    });
+    expect(longestMs).toBeLessThan(TASK_MS_MAX);
   });
 
   it.each([
@@ -71,10 +74,12 @@ describe("with 10,000 rules", () => {
     ["rules/history/3", "Copy"],
     ["rules/preview/2", "Publish…"],
   ])("%s shows a version, and compares it", async (path, button) => {
-    await goTo(path);
-    await page.getByRole("button", { name: button }).waitFor();
-    await page.getByRole("list", { name: "Changes" }).waitFor();
-    expect(await longestTaskMs(page)).toBeLessThan(TASK_MS_MAX);
+    const longestMs = await longestTaskMs(async () => {
+      await goTo(path);
+      await page.getByRole("button", { name: button }).waitFor();
+      await page.getByRole("list", { name: "Changes" }).waitFor();
+    });
+    expect(longestMs).toBeLessThan(TASK_MS_MAX);
   });
 
   it("shows no fault", () => {
@@ -91,7 +96,7 @@ async function saveDraft(text: string): Promise<void> {
   expect(status).toBe(201);
 }
 
-/** Follows a link of the page: tasks of a page that is loaded again would not be seen. */
+/** Follows a link of the page, which stays loaded. */
 async function goTo(path: string): Promise<void> {
   await page.evaluate((href) => {
     const link = document.createElement("a");

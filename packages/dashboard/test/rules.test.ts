@@ -1,7 +1,7 @@
 import { stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
 import { openPage, startDashboard } from "./dashboard-fixture.js";
-import { longestTaskMs, watchTasks } from "./long-tasks.js";
+import { longestTaskMs } from "./long-tasks.js";
 
 afterAll(stopAll);
 
@@ -38,17 +38,18 @@ describe("the page Rules", () => {
     const { url, gateway } = await startDashboard({ rules: { version: 1, rules } });
     for (let i = 0; i < 3; i++) expect((await fetch(`${gateway}/path/7`)).status).toBe(200);
     const { page, faults } = await openPage(`${url}access`);
-    await watchTasks(page);
-    await page.getByRole("link", { name: "Rules", exact: true }).click();
-    await page.getByText("10,000 rules").waitFor();
-    await page.getByLabel("Search").pressSequentially("rule-9999");
-    await page.getByText("1 rule", { exact: true }).waitFor();
-    await page.getByLabel("Order").selectOption({ label: "Busiest first" });
-    await page.getByLabel("Search").fill("");
-    await page.getByRole("button", { name: "Next" }).click();
-    await page.getByText("Page 2 of 200").waitFor();
+    const longestMs = await longestTaskMs(async () => {
+      await page.getByRole("link", { name: "Rules", exact: true }).click();
+      await page.getByText("10,000 rules").waitFor();
+      await page.getByLabel("Search").pressSequentially("rule-9999");
+      await page.getByText("1 rule", { exact: true }).waitFor();
+      await page.getByLabel("Order").selectOption({ label: "Busiest first" });
+      await page.getByLabel("Search").fill("");
+      await page.getByRole("button", { name: "Next" }).click();
+      await page.getByText("Page 2 of 200").waitFor();
+    });
     expect(new URL(page.url()).searchParams.get("page")).toBe("2");
-    expect(await longestTaskMs(page)).toBeLessThan(200);
+    expect(longestMs).toBeLessThan(200);
     expect(faults).toEqual([]);
     // Neither do decisions wait for a preview of so many.
     const stricter = rules.map((rule) => ({ ...rule, limit: "2/minute" }));
