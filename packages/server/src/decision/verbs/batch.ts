@@ -35,15 +35,8 @@ export function answerBatch(
   return isWaiting ? Promise.all(answers).then(toText) : toText(answers as string[]);
 }
 
-/**
- * Keys that come for the first time, or are all refused, have equal answers: those at the beginning are repeated, which
- * is faster than to join them (bench service/batch). Only those, because to compare answers that differ costs more.
- */
 function toText(answers: readonly string[]): string {
-  let equal = 1;
-  while (equal < answers.length && answers[equal] === answers[0]) equal++;
-  const repeated = `${answers[0]},`.repeat(equal - 1);
-  return `{"answers":[${repeated}${answers.slice(equal - 1).join(",")}]}`;
+  return `{"answers":[${answers.join(",")}]}`;
 }
 
 function toErrorAnswer(error: unknown, place: number, onError: (error: unknown) => void): string {
