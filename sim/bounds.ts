@@ -1,5 +1,5 @@
-// What each consistency promises about the most units that one caller can be above its limit (docs/guides and
-// ARCHITECTURE.md say the same in words). A run that exceeds it has found a defect.
+// What each consistency promises about the most units that one caller can be above its limit (docs/guides/leases.md
+// says the same in words). A run that exceeds it has found a defect.
 
 import type { Limit } from "sluice";
 import type { Scenario } from "./scenarios.js";

@@ -14,10 +14,10 @@ SCENARIO is "all" or one of
 ${scenarios.map(({ name, about }) => `  ${name.padEnd(15)} ${about}`).join("\n")}
 
   --consistency NAME  strict, leased, eventual or local; default: each
-  --seed N            where random numbers start; default 1
+  --seed N            seed of the random numbers; default 1
   --seeds N           runs this many seeds, from --seed on; default 1
   --nodes N           how many processes; default: what the scenario says
-  --factor N          times the traffic of the scenario; default 1
+  --factor N          multiplies the scenario's traffic by N; default 1
   --json              one line of JSON for each run`;
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
@@ -37,7 +37,7 @@ async function report(run: RunOptions, broken: string): Promise<void> {
   process.exitCode = EXIT_FAILED;
   const { scenario, consistency, seed } = run;
   console.error(
-    `${scenario.name}, ${consistency}, seed ${seed}: ${broken}. It takes these faults:`,
+    `${scenario.name}, ${consistency}, seed ${seed}: ${broken}. The fewest faults that reproduce it:`,
   );
   for (const { atMs, what } of await shrinkFaults(run)) console.error(`  at ${atMs} ms ${what}`);
 }
@@ -92,6 +92,6 @@ function toConsistencies(name: string | undefined): readonly Consistency[] {
   const found = CONSISTENCIES.find((each) => each === name);
   if (found !== undefined) return [found];
   throw new RangeError(
-    `--consistency must be ${CONSISTENCIES.join(", ")}, got ${JSON.stringify(name)}`,
+    `--consistency must be one of ${CONSISTENCIES.join(", ")}, got ${JSON.stringify(name)}`,
   );
 }

@@ -44,7 +44,7 @@ export interface RunResult {
   readonly storeCallsPerThousand: number;
   readonly bytesPerThousand: number;
   readonly decisionsPerNodeSecond: number;
-  /** Requests without an answer three seconds after the last one, and rejected ones; there should be none of either. */
+  /** Requests without an answer three seconds after the last one, and checks that failed; there should be none of either. */
   readonly unanswered: number;
   readonly failures: number;
   /** Real time. */

@@ -24,7 +24,7 @@ export interface Scenario {
   readonly isStoreFaulty?: boolean;
 }
 
-/** Something that goes wrong, or ends to do so. */
+/** Something that goes wrong, or recovers. */
 export interface Fault {
   /** From the start of the run. */
   readonly atMs: number;

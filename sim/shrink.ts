@@ -2,6 +2,7 @@
 
 import { faultsOf, type RunOptions, type RunResult, runScenario } from "./run.js";
 import type { Fault } from "./scenarios.js";
+import { percent } from "./table.js";
 
 /** The most runs that shrinking takes. */
 const RUNS_MAX = 100;
@@ -10,9 +11,9 @@ const RUNS_MAX = 100;
 export function brokenPromise(result: RunResult): string | undefined {
   const { overshoot, overshootMax, unanswered, failures } = result;
   if (overshootMax !== undefined && overshoot > overshootMax + 1e-9)
-    return `a caller was above its limit by ${overshoot} of it; at most ${overshootMax} is promised`;
-  if (unanswered > 0) return `${unanswered} requests had no answer`;
-  if (failures > 0) return `${failures} requests were rejected`;
+    return `a caller exceeded its limit by ${percent(overshoot)}; the bound is ${percent(overshootMax)}`;
+  if (unanswered > 0) return `${unanswered} requests got no answer`;
+  if (failures > 0) return `${failures} checks failed with an error`;
   return undefined;
 }
 

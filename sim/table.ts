@@ -26,6 +26,7 @@ export function toTable(results: readonly RunResult[]): string {
   return rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-function percent(share: number): string {
+/** A share as `3.40%`. */
+export function percent(share: number): string {
   return `${(100 * share).toFixed(share > 0 && share < 0.1 ? 2 : 0)}%`;
 }

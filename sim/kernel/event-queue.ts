@@ -15,10 +15,6 @@ export interface SimulatedEvent {
 export class EventQueue {
   readonly #heap: SimulatedEvent[] = [];
 
-  get size(): number {
-    return this.#heap.length;
-  }
-
   /** When the next event is due; infinity if there is none. */
   get nextMs(): number {
     return this.#heap.length === 0 ? Number.POSITIVE_INFINITY : this.#heap[0].atMs;

@@ -18,7 +18,6 @@ export interface LinkState {
 
 /** What went over a network. */
 export interface LinkCounts {
-  messages: number;
   bytes: number;
 }
 
@@ -54,7 +53,6 @@ export class Link {
   }
 
   #send(isCut: boolean, bytes: number, plan: () => void): void {
-    this.#counts.messages++;
     this.#counts.bytes += bytes;
     if (!isCut) plan();
   }

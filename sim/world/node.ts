@@ -38,7 +38,6 @@ export class Node {
   readonly limiter: Limiter<false>;
   readonly remote: RemoteStore;
   readonly #clock: NodeClock;
-  decisions = 0;
   /** Requests that have no answer yet. */
   unanswered = 0;
 
@@ -59,7 +58,7 @@ export class Node {
     this.remote.disconnect();
   }
 
-  /** The process ends in good order: it answers the requests that it has, and returns what it holds. */
+  /** The process stops gracefully: it answers the requests that it has, and returns what it holds. */
   async stop(): Promise<void> {
     for (
       let waitedMs = 0;
@@ -79,7 +78,7 @@ const DRAIN_STEP_MS = 10;
 /** The stores that a policy puts in front of a shared store for a rule of that consistency. */
 function toStore(clock: NodeClock, remote: RemoteStore, options: NodeOptions): Store {
   const { keysMax, nodes, onStoreFailure, timeoutMs } = options;
-  // Every process has its own seed in truth; a fixed one changes which keys are evicted together, and repeats.
+  // Real processes each draw a seed; a fixed one makes runs repeatable.
   if (options.consistency === "local") return memoryStore({ keysMax, seed: { low: 3, high: 4 } });
   const localShare = 1 / nodes;
   const guarded = resilient(remote, {

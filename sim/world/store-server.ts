@@ -20,9 +20,8 @@ export class StoreServer {
   #store: MemoryStore;
   #freeAtMs = 0;
   #isUp = true;
-  /** Calls that it answered, and charges in them. */
+  /** Calls that it answered. */
   calls = 0;
-  charges = 0;
 
   constructor(simulation: Simulation, options: StoreServerOptions) {
     this.#simulation = simulation;
@@ -43,7 +42,6 @@ export class StoreServer {
     this.#simulation.after(this.#freeAtMs - this.#simulation.nowMs, () => {
       if (!this.#isUp) return;
       this.calls++;
-      this.charges += charges;
       act(this.#store, this.clockMs);
     });
   }

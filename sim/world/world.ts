@@ -1,7 +1,7 @@
 // A fleet, the store that it shares, the callers, and an omniscient counter beside them. A scenario says what they are
 // like and what goes wrong.
 
-import type { Decision, Limit, MaybePromise } from "sluice";
+import type { Decision, MaybePromise } from "sluice";
 import { NodeClock } from "../kernel/node-clock.js";
 import { type Random, Zipf } from "../kernel/random.js";
 import { type Simulation, START_MS } from "../kernel/simulation.js";
@@ -18,8 +18,7 @@ export interface RetryBehaviour {
 }
 
 /** What a world is made of. */
-export interface WorldOptions extends Omit<NodeOptions, "limits"> {
-  readonly limits: readonly Limit[];
+export interface WorldOptions extends NodeOptions {
   readonly callers: number;
   /** The exponent of Zipf's law, by which some callers ask more often than others. */
   readonly exponent: number;
@@ -37,11 +36,11 @@ export class World {
   readonly server: StoreServer;
   readonly truth: Truth;
   readonly network: LinkState;
-  readonly traffic: LinkCounts = { messages: 0, bytes: 0 };
+  readonly traffic: LinkCounts = { bytes: 0 };
   readonly nodes: Node[] = [];
   decisions = 0;
   fallbackDecisions = 0;
-  /** Answers of a limiter that was rejected; there should be none. */
+  /** Checks that failed with an error; there should be none. */
   failures = 0;
   readonly #random: Random;
   readonly #networkRandom: Random;
@@ -75,7 +74,6 @@ export class World {
   /** A request of one caller, at any process. */
   ask(caller: number, retries?: RetryBehaviour, attempt = 1): void {
     const node = this.nodes[this.#random.below(this.nodes.length)];
-    node.decisions++;
     this.decisions++;
     const decision = node.limiter.check(this.#keyOf(caller));
     if (!isThenable(decision)) {
@@ -107,7 +105,7 @@ export class World {
     this.nodes[index] = this.#startNode();
   }
 
-  /** A process is replaced in good order: a new one takes its requests, and it returns what it holds. */
+  /** A process is replaced gracefully: a new one takes its requests, and it returns what it holds. */
   replace(index: number): void {
     const before = this.nodes[index];
     this.nodes[index] = this.#startNode();

@@ -56,10 +56,10 @@ describe("with 10,000 rules", () => {
         page.getByRole("listitem").filter({ hasText: new RegExp(`rule-set ${version}`) });
       await draftOf(2).locator("summary").click();
       await draftOf(2)
-        .getByRole("button", { name: /Show more: 300 of \d\d,\d{3} lines/ })
+        .getByRole("button", { name: /Show more lines \(300 of \d\d,\d{3} shown\)/ })
         .click();
       await draftOf(2)
-        .getByRole("button", { name: /Show more: 600 of/ })
+        .getByRole("button", { name: /Show more lines \(600 of/ })
         .waitFor();
       await draftOf(3).locator("summary").click();
       await draftOf(3)

@@ -30,7 +30,7 @@ export function LineDiff({ before, after }: LineDiffProps) {
       </pre>
       {lines.length > countMax && (
         <Button onClick={() => setCountMax(countMax + LINES)}>
-          Show more: {formatCount(countMax)} of {formatCount(lines.length)} lines are shown
+          Show more lines ({formatCount(countMax)} of {formatCount(lines.length)} shown)
         </Button>
       )}
     </>

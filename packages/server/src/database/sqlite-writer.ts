@@ -68,7 +68,7 @@ export class SqliteWriter {
     const thread = new Worker(THREAD, { workerData: this.#data });
     thread.on("message", (answer: WriterAnswer) => this.#settle(thread, answer));
     thread.on("error", (error) => this.#end(thread, String(error)));
-    thread.on("exit", () => this.#end(thread, "it ended"));
+    thread.on("exit", () => this.#end(thread, "no error was reported"));
     return thread;
   }
 
@@ -83,7 +83,7 @@ export class SqliteWriter {
   #end(thread: Worker, why: string): void {
     if (thread !== this.#thread) return;
     this.#thread = undefined;
-    const seen = `the thread that writes ${this.#data.path}: ${why}`;
+    const seen = `the thread that writes ${this.#data.path} stopped (${why}); what it was given may have been written`;
     for (const { reject } of this.#waiting.splice(0)) {
       reject(new ServerError("SLUICE_DATABASE_UNAVAILABLE", seen));
     }

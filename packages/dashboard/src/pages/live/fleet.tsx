@@ -60,8 +60,8 @@ export function FollowerNote({ fleet }: { readonly fleet: LiveFleet | undefined 
   if (fleet?.kind !== "follower") return null;
   return (
     <p class="notice">
-      These are the numbers of the node {fleet.name} alone. It follows {fleet.follow}, whose
-      dashboard shows all nodes.
+      These numbers cover the node {fleet.name} only. It follows {fleet.follow}, whose dashboard
+      shows all nodes.
     </p>
   );
 }
@@ -80,13 +80,13 @@ export function Nodes({ fleet, node }: Pick<PickerProps, "fleet" | "node">) {
       />
       {fleet.elsewhere !== null && (
         <p class="note live-note">
-          {fleet.elsewhere.nodes} further {fleet.elsewhere.nodes === 1 ? "node is" : "nodes are"}{" "}
-          not in these numbers: see the dashboard of {fleet.elsewhere.via.join(" or ")}.
+          {fleet.elsewhere.nodes} more {fleet.elsewhere.nodes === 1 ? "node is" : "nodes are"} not
+          in these numbers: see the dashboards of {fleet.elsewhere.via.join(" and ")}.
         </p>
       )}
       {more > 0 && (
         <p class="note live-note">
-          {more} further {more === 1 ? "node is" : "nodes are"} counted and not listed. Add{" "}
+          {more} more {more === 1 ? "node is" : "nodes are"} included but not listed. Add{" "}
           <code>?node=NAME</code> to the address to see one.
         </p>
       )}
@@ -133,14 +133,14 @@ function NodeState({
   if (isSilent)
     return (
       <Badge kind="bad">
-        {ageMs === null ? "does not report" : `silent for ${formatAge(ageMs)}`}
+        {ageMs === null ? "not reporting" : `silent for ${formatAge(ageMs)}`}
       </Badge>
     );
-  if (ageMs === null) return <Badge>waiting for its report</Badge>;
+  if (ageMs === null) return <Badge>waiting for its first report</Badge>;
   if (node.version !== version && version !== null)
-    return <Badge kind="warn">other rules in force</Badge>;
+    return <Badge kind="warn">different rules in force</Badge>;
   if (ageMs > FRESH_MS) return <Badge>reported {formatAge(ageMs)} ago</Badge>;
-  return <Badge kind="good">reports</Badge>;
+  return <Badge kind="good">reporting</Badge>;
 }
 
 /** In whole seconds, which is all that is known. */

@@ -52,11 +52,10 @@ export function useRates(): Rates {
   return { tick, of: (rule) => histories.get(rule), lately };
 }
 
-/** `on this node`, or on how many. */
+/** ` on this node`, or on how many; empty until it is known. */
 export function sayWhere(fleet: LiveFleet | undefined): string {
-  return fleet === undefined || fleet.reporting < 2
-    ? "on this node"
-    : `on ${fleet.reporting} nodes together`;
+  if (fleet === undefined) return "";
+  return fleet.reporting < 2 ? " on this node" : ` on ${fleet.reporting} nodes together`;
 }
 
 function lately(rule: string, of: "allowed" | "refused" | "shadowed"): number {
@@ -74,7 +73,7 @@ function note({ atMs, rules }: LiveTick): void {
     seen.add(rule);
     add(historyOf(rule), seconds, [allowed + delayed, blocked, shadowBlocked]);
   }
-  // Rules that are not listed are idle.
+  // Rules that are not listed are idle, or not among the 100 busiest of a follower.
   for (const [id, history] of histories) if (!seen.has(id)) add(history, seconds, [0, 0, 0]);
 }
 

@@ -71,7 +71,7 @@ export class LiveFeed {
   /** @throws ServerError `SLUICE_NOT_FOUND` if no node of this name is known here. */
   mustKnow(node: string): void {
     if (this.#views.has(node)) return;
-    const how = "GET /v1/nodes lists the nodes, and without ?node= the stream is of all of them";
+    const how = "GET /v1/nodes lists the nodes. Leave out ?node= to see the whole fleet";
     throw new ServerError("SLUICE_NOT_FOUND", `no node ${show(node)} is connected here; ${how}`);
   }
 

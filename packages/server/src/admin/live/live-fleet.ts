@@ -1,5 +1,6 @@
 // The list of nodes that a page shows beside the numbers: who is in them, how old each node's are, and who is silent.
 
+import { formatDuration } from "sluice/shapes";
 import { type OutcomeCounts, sizeOf } from "../../telemetry/live/live-counts.js";
 import type { NodeSecond } from "../../telemetry/live/node-second.js";
 import type { AdminControl } from "../service-control.js";
@@ -56,9 +57,13 @@ export function toSilence(silent: readonly FleetNode[]): LiveNotice[] {
   const more = silent.length > NAMED_MAX ? ` and ${silent.length - NAMED_MAX} more` : "";
   const text =
     silent.length === 1
-      ? `${name} has not reported for ${Math.floor(silentMs / 1_000)} seconds: its requests are not in these numbers.`
-      : `${silent.length} nodes have not reported lately (${names.join(", ")}${more}): their requests are not in these numbers.`;
+      ? `${name} has not reported for ${formatDuration(wholeSeconds(silentMs))}. Its requests are missing from these numbers.`
+      : `${silent.length} nodes have not reported lately (${names.join(", ")}${more}). Their requests are missing from these numbers.`;
   return [{ id: "silent", isSevere: true, text, nodes: null }];
+}
+
+function wholeSeconds(ms: number): number {
+  return Math.floor(ms / 1_000) * 1_000;
 }
 
 function toOwn(name: string, isControl: boolean, own: NodeSecond): LiveNode {

@@ -1,6 +1,7 @@
 // What works only in part, in plain sentences: each says what is wrong and what happens to requests meanwhile.
 
 import type { Policy } from "sluice/rules";
+import { formatDuration } from "sluice/shapes";
 import type { Degraded } from "../../telemetry/live/live-counts.js";
 import type { NodeNotice } from "../../telemetry/live/node-second.js";
 
@@ -79,9 +80,8 @@ function toSwitchNotices({ rules, switches }: NoticeSources["policy"]): NodeNoti
 
 function toControlNotices(ageMs: number | null): NodeNotice[] {
   if (ageMs === null || ageMs < CONTROL_AGE_MS_MAX) return [];
-  const seconds = Math.floor(ageMs / 1_000);
   const text = Number.isFinite(ageMs)
-    ? `The control plane was last reached ${seconds} seconds ago: this node enforces what it knew then.`
+    ? `The control plane was last reached ${formatDuration(Math.floor(ageMs / 1_000) * 1_000)} ago: this node enforces what it knew then.`
     : "The control plane has not been reached yet: this node enforces its snapshot.";
   return [{ id: "control", isSevere: true, text }];
 }

@@ -16,7 +16,7 @@ export const liveRoutes: readonly Route[] = [
     query: object({
       node: optional(
         nodeName,
-        "Only of this node: this one, or a follower of it. Default: of the whole fleet together.",
+        "Only the numbers of this node: the one that is asked, or a follower of it. Default: the whole fleet.",
       ),
       rules: withDefault(
         choice(["busiest", "all"]),

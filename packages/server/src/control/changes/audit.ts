@@ -137,7 +137,7 @@ export interface AuditPage {
   readonly toMs?: number | undefined;
   /** At most so many; default 100. */
   readonly limit?: number | undefined;
-  /** Whether entries have what was said before and after. Default true. */
+  /** Whether entries have `before` and `after`. Default true. */
   readonly hasBodies?: boolean | undefined;
 }
 

@@ -183,7 +183,10 @@ export class HttpFeed implements ResolvingFeed {
     this.#sendReport().catch(() => {});
   }
 
-  /** What the control node does not get now, it gets with the next answer. */
+  /**
+   * An ask that arrives while a report is being sent is skipped, and the next report covers it. A report that can't be sent
+   * is lost.
+   */
   async #reportLive({ hasPast }: LiveAsk): Promise<void> {
     const { readLive } = this.#options;
     if (readLive === undefined || this.#isReading) return;

@@ -106,8 +106,8 @@ export class EnforcedState implements RulesHolder {
   }
 
   /**
-   * Puts what changed in force: a few rules, blocks and switches before it returns, and many rules in slices. Never throws
-   * or rejects: the state has changed already, and what follows must not be lost with it.
+   * Puts what changed in force: blocks before it returns, and so switches and rules if there are few; many rules in slices.
+   * Never throws or rejects: the state has changed already, and what follows must not be lost with it.
    */
   #apply(kinds: ReadonlySet<EntityKind>): Promise<void> | undefined {
     const hasAny = (...some: readonly EntityKind[]) => some.some((kind) => kinds.has(kind));
@@ -140,12 +140,12 @@ export class EnforcedState implements RulesHolder {
     if (waitsForRules) await this.#reading;
   }
 
-  /** The rules that are read are put in force when they are. */
+  /** Reads long rules in a thread, and puts them in force when they are ready. */
   #startReading(): void {
     const { written } = this;
     const reading: Promise<void> = readAhead(written as RulesText)
       .catch((error) => {
-        // What else went wrong is not about the rules: they are read where they are needed, however long it takes.
+        // If the thread failed, not the rules: they are read here, however long it takes.
         if (error instanceof RulesError) this.#options.telemetry.reloaded("rules", error);
         else this.#try(() => parseWritten(written));
       })

@@ -181,9 +181,9 @@ export class Policy {
   }
 
   /**
-   * Makes rules ready in slices of a few milliseconds, between which requests are decided. `replace` then puts them in
-   * force in one short step, with `switches` if they are given. If rules or switches changed meanwhile, it makes the
-   * rules ready once more, in one go.
+   * Compiles rules in slices of a few milliseconds, between which requests are decided; parsing them is not sliced.
+   * `replace` then puts them in force in one short step, with `switches` if they are given. If rules or switches changed
+   * meanwhile, it compiles the rules once more, in one go.
    */
   async prepare(rules: RulesInput, switches?: SwitchStates): Promise<PreparedRules> {
     this.#mustBeOpen();

@@ -42,7 +42,7 @@ export function RuleList() {
   return (
     <Page
       title="Rules"
-      lead={`The limits in force, with their rates over the last seconds ${sayWhere(rates.tick?.fleet)}.`}
+      lead={`The limits in force, with their rates over the last seconds${sayWhere(rates.tick?.fleet)}.`}
       actions={
         <>
           <a class="button plain" href={HISTORY_ADDRESS}>

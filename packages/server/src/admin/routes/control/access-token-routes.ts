@@ -25,7 +25,7 @@ export const accessTokenRoutes: readonly Route[] = [
     method: "POST",
     path,
     role: "admin",
-    summary: "Makes an access token. The answer has its secret, which is not shown again.",
+    summary: "Creates an access token. The answer has its secret, which is not shown again.",
     input: object({
       name: required(anyString(100), "Who holds it, for people and for the audit log."),
       role: required(choice(ROLES), "What it may do."),

@@ -47,7 +47,7 @@ export const apiKeyRoutes: readonly Route[] = [
     method: "POST",
     path,
     role: "admin",
-    summary: "Makes an API key. The answer has its secret, which is not shown again.",
+    summary: "Creates an API key. The answer has its secret, which is not shown again.",
     input: object({
       tenant: required(anyString(300), "Whose key it is."),
       name: required(anyString(100), "For people."),
@@ -91,7 +91,7 @@ export const apiKeyRoutes: readonly Route[] = [
     method: "POST",
     path: `${path}/{id}/rotate`,
     role: "admin",
-    summary: "Makes a key in place of another, which works for `overlapMs` more.",
+    summary: "Creates a key in place of another, which works for `overlapMs` more.",
     input: object({
       overlapMs: withDefault(
         wholeNumber({ min: 0, max: OVERLAP_MS_MAX }),

@@ -70,9 +70,9 @@ function listRoute<T extends EntityBody>(given: CollectionRoutes<T>) {
   const { path, noun, of, page, filter, makesIds = false } = given;
   const narrowed: Fields = {
     ...(filter && { [filter.name]: optional(anyString(300), filter.about) }),
-    // Ids of ours say nothing.
+    // Generated ids have no meaningful prefix.
     ...(!makesIds && {
-      prefix: optional(anyString(300), `Only ${noun}s whose id begins with this.`),
+      prefix: optional(anyString(300), `Only ${noun}s whose id starts with this.`),
     }),
   };
   return controlRoute({
@@ -111,7 +111,7 @@ function createRoute<T extends EntityBody>(given: CollectionRoutes<T>): Route {
     method: "POST",
     path,
     role: writer,
-    summary: `Makes a ${noun}.`,
+    summary: `Creates a ${noun}.`,
     input: withReason(shape.fields),
     ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }),
     reply: one,
@@ -130,7 +130,7 @@ function putRoute<T extends EntityBody>(given: CollectionRoutes<T>): Route {
     method: "PUT",
     path: `${path}/{${param}}`,
     role: writer,
-    summary: `Makes or replaces a ${noun}. Replacing one needs If-Match.`,
+    summary: `Creates or replaces a ${noun}. Replacing one needs If-Match.`,
     input: withReason(shape.fields),
     ...(bodyBytesMax === undefined ? {} : { bodyBytesMax }),
     reply: one,

@@ -81,7 +81,7 @@ const create = controlRoute({
   method: "POST",
   path,
   role: "operator",
-  summary: "Makes a draft. Rules that can't be used may be kept as one, but not published.",
+  summary: "Creates a draft. Rules that can't be used may be kept as one, but not published.",
   input: draftInput,
   bodyBytesMax: BODY_BYTES_MAX,
   reply: controlAnswers.ruleSet,

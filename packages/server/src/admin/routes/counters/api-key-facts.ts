@@ -1,6 +1,7 @@
-// API keys in what operators write. They are counted by a hash, so a key in clear is hashed here as every
-// other listener does (where a key resolver knows keys, counter-verbs.ts asks it instead), and a text that claims to be a hash has to look like one: else an operator would block
-// a key that does not exist and get a success response. Keys of the control plane are counted by their id.
+// API keys in what operators write. They are counted by a hash, so a key in clear is hashed here as every other listener
+// does; where a key resolver knows keys, counter-verbs.ts asks it instead. A string that claims to be a hash has to look
+// like one: else an operator would block a key that does not exist and get a success response. Keys of the control plane
+// are counted by their id.
 
 import { hashSecret } from "sluice/http";
 import type { Facts } from "sluice/rules";

@@ -105,7 +105,7 @@ function reused(): ServerError {
 
 function unknownOutcome(): ServerError {
   const how =
-    "the store failed, and may have done it; see how the key stands, and send another key to do it again";
+    "the store failed and may have made the refund; check the counter, and send another Idempotency-Key to refund again";
   return new ServerError("SLUICE_IN_FLIGHT", how);
 }
 

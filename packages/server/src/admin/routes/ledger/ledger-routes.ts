@@ -80,7 +80,7 @@ export const ledgerRoutes: readonly Route[] = [
         queryNumber({ min: 1, max: SHARES_MAX }),
         "`next` of the page before. The first 10,000 can be read.",
       ),
-      search: optional(entityName, "Only tenants whose id begins with this."),
+      search: optional(entityName, "Only tenants whose id starts with this."),
       meter: optional(ruleId, "Only quotas of this rule."),
     }),
     reply: ledgerAnswers.quotaShares,
