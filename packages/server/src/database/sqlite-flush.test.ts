@@ -78,13 +78,16 @@ it("flushes once for all that was committed while another flush was under way", 
   expect(flushes).toHaveLength(2);
 });
 
-it("fails the change whose flush fails, and not the next one", async () => {
-  await open();
+it("fails the change whose flush fails, and all that follow until the file is opened again", async () => {
+  const path = await open();
   const failing = add(1);
   await vi.waitFor(() => expect(flushes).toHaveLength(1), 20_000);
   flushes[0]?.end(new Error("EIO: i/o error"));
   await expect(failing).rejects.toThrow(/can't be flushed to the disk: EIO/);
-  const next = add(2);
+  await expect(add(2)).rejects.toThrow(/can't be flushed to the disk: EIO.*restart the service/);
+  await database.close();
+  database = openDatabase(`file:${path}`, "/");
+  const next = add(3);
   await vi.waitFor(() => expect(flushes).toHaveLength(2), 20_000);
   flushes[1]?.end();
   await next;

@@ -9,6 +9,11 @@ export class SqliteFlushes {
   /** The log stays the same file for as long as a connection is open. */
   #file: FileHandle | undefined;
   #current: Promise<void> = Promise.resolve();
+  /**
+   * What the first flush that failed said. The system may take what it could not write for written, and say nothing the
+   * next time: later changes stand behind it in the log, so none of them is safe until the file is opened again.
+   */
+  #failure: ServerError | undefined;
   #next: Promise<void> | undefined;
 
   /** @param path - Of the log. */
@@ -35,6 +40,7 @@ export class SqliteFlushes {
   }
 
   async #flush(): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure;
     try {
       this.#file ??= await open(this.#path, "r+");
       // As SQLite does: the data and the length. Times of the file are not waited for.
@@ -43,8 +49,10 @@ export class SqliteFlushes {
       const { code, message } = cause as NodeJS.ErrnoException;
       // The first change makes the log. The last connection removes it when all of it is in the database, and on the disk.
       if (code === "ENOENT") return;
-      const seen = `${this.#path} can't be flushed to the disk: ${message}`;
-      throw new ServerError("SLUICE_DATABASE_FAILED", seen, { cause });
+      const how = "see to the disk, and restart the service";
+      const seen = `${this.#path} can't be flushed to the disk: ${message}; ${how}`;
+      this.#failure = new ServerError("SLUICE_DATABASE_FAILED", seen, { cause });
+      throw this.#failure;
     }
   }
 }

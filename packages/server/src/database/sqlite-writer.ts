@@ -73,6 +73,8 @@ export class SqliteWriter {
   }
 
   #settle(thread: Worker, answer: WriterAnswer): void {
+    // A late answer of a thread that has ended is about a group that was given up.
+    if (thread !== this.#thread) return;
     const waiting = this.#waiting.shift();
     if (this.#waiting.length === 0) thread.unref();
     if ("isKept" in answer) waiting?.resolve(answer.isKept);

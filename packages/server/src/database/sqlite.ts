@@ -35,11 +35,23 @@ const UNIQUE_INDEXES = `SELECT (
 /** Opens the file, and makes it if it is not there; only its user may read it. */
 export function openSqlite(path: string): Database {
   try {
-    closeSync(openSync(path, "a", 0o600));
+    makeFile(path);
     return new SqliteDatabase(path);
   } catch (cause) {
     const seen = `${path}: ${(cause as Error).message}`;
     throw new ServerError("SLUICE_DATABASE_UNAVAILABLE", seen, { cause });
+  }
+}
+
+/**
+ * Makes the file if it is not there. One that is there must not be opened and closed here: closing any descriptor of it
+ * gives up the locks that other connections of this process hold, and another process would then remove their log.
+ */
+function makeFile(path: string): void {
+  try {
+    closeSync(openSync(path, "ax", 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   }
 }
 

@@ -103,9 +103,9 @@ describe("where a resolver knows API keys", () => {
   });
 
   it.each([
-    ["k9-not-known", "unknown-api-key"],
-    ["k00", "unchecked-api-key"],
-  ])("refuses %s as the gateway does, without repeating it", async (apiKey, reason) => {
+    ["k9-not-known", "unknown-api-key", 400, "SLUICE_REQUEST_INVALID"],
+    ["k00", "unchecked-api-key", 503, "SLUICE_CONTROL_UNAVAILABLE"],
+  ])("refuses %s as the gateway does, without repeating it", async (apiKey, reason, code, name) => {
     const { post, statusOf } = await setUp(undefined, { keyResolver });
     const facts = { ...FACTS, apiKey };
     expect(await statusOf(apiKey)).toBe(401);
@@ -115,7 +115,7 @@ describe("where a resolver knows API keys", () => {
       expect(JSON.stringify(body)).not.toContain(apiKey);
     }
     const { status, body } = await post("/v1/block", { rule: "api", facts, forMs: null });
-    expect([status, body.code]).toEqual([400, "SLUICE_REQUEST_INVALID"]);
+    expect([status, body.code]).toEqual([code, name]);
     expect(body.detail).not.toContain(apiKey);
   });
 });

@@ -110,13 +110,24 @@ async function toTarget(core: Core, { rule, key, facts }: Input<"reset">) {
   }
   mustExist(core, rule);
   const { asked, refusal } = await toAsked(core, facts ?? NO_FACTS);
-  if (refusal !== undefined)
-    throw new ServerError("SLUICE_REQUEST_INVALID", "facts.apiKey is not an API key that is known");
+  if (refusal !== undefined) throw toUnresolved(refusal);
   const { rules } = await core.policy.explain(asked, { all: true });
   const found = rules.find((explained) => explained.rule === rule)?.key ?? undefined;
   if (found !== undefined) return { rule, key: found };
   const seen = `rule ${show(rule)} does not count a request with these facts`;
   throw new ServerError("SLUICE_REQUEST_INVALID", seen);
+}
+
+function toUnresolved({ reason }: CallerRefusal): ServerError {
+  return reason === "unknown-api-key"
+    ? new ServerError(
+        "SLUICE_REQUEST_INVALID",
+        "facts.apiKey is unknown, expired or revoked; name the key by facts.apiKeyId",
+      )
+    : new ServerError(
+        "SLUICE_CONTROL_UNAVAILABLE",
+        "facts.apiKey can't be checked now; try again, or name the key by facts.apiKeyId",
+      );
 }
 
 const NO_FACTS = { method: "GET", path: "/" };
