@@ -14,6 +14,7 @@ const apart = [
   "packages/server/src/database/sqlite-flush.test.ts",
   "packages/server/src/control/feed/follower-streams.test.ts",
   "packages/server/src/core/preview/long-draft.test.ts",
+  "packages/server/src/core/rules/thread-reader.test.ts",
   "packages/test-servers/src/programs/find-server.test.ts",
   // They move the clock of their process, which never goes back.
   "packages/server/src/base/watch-files.test.ts",

@@ -116,6 +116,8 @@ class ThreadReader {
     const limits = { maxOldGenerationSizeMb: MEMORY_MB_MAX };
     const thread = new Worker(THREAD, { resourceLimits: limits, stdout: true, stderr: true });
     thread.on("message", (answer: ReadAnswer) => {
+      // It was ended, and the job that it answers has failed: the present job is another.
+      if (thread !== this.#thread) return;
       const whole = this.#toWhole(answer);
       if (whole === undefined) return this.#askForRules(thread);
       // Only a thread at work keeps the process alive.
