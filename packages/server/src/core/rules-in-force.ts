@@ -63,8 +63,11 @@ export function replaceAll(
 export interface RulesHolder {
   /** The rules in force, as they were written. */
   readonly written: WrittenRules;
-  /** Reads the rules again, from another place if one is given. Throws what is wrong with them. */
-  reload(source?: RulesSource): void;
+  /**
+   * Reads the rules again, from another place if one is given. Throws what is wrong with them, or rejects with it where
+   * they are many and come into force later.
+   */
+  reload(source?: RulesSource): Promise<void> | undefined;
   /** Reports what is wrong with the rules as they are now, if anything. */
   inspect(): void;
   /** Follows changes no more. */
@@ -117,7 +120,7 @@ export class RulesInForce implements RulesHolder {
    * Reads the rules again, from another place if one is given. Throws what is wrong with them; it is reported
    * and counted then too, and what was in force stays.
    */
-  reload(source: RulesSource = this.#source): void {
+  reload(source: RulesSource = this.#source): undefined {
     try {
       this.#replace(readWritten(source));
     } catch (error) {

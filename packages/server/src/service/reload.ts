@@ -26,7 +26,7 @@ export interface Reloaded {
 export async function reloadAll(reloaded: Reloaded): Promise<void> {
   const { config, rules, listeners, webhooks, others } = reloaded;
   const next = await readConfig(config, rules);
-  rules.reload(next.rules);
+  await rules.reload(next.rules);
   await others?.haveRules();
   config.accept(next);
   await Promise.all(listeners.map((listener) => listener.reload?.()));

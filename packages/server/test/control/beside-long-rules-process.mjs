@@ -1,5 +1,5 @@
 // Long rules are read in threads. This writes what is ready, in its order: first of rules that are validated and one set
-// that is to come into force, then of a node that gets long rules, an override and a switch.
+// that is to come into force, then of a node that gets long rules, a reload, an override and a switch.
 
 import { memoryStore } from "sluice";
 import { createPolicy } from "sluice/rules";
@@ -28,7 +28,7 @@ const source = {
     return () => {};
   },
 };
-new EnforcedState({ source, policies: [policy], telemetry: silentTelemetry() });
+const enforced = new EnforcedState({ source, policies: [policy], telemetry: silentTelemetry() });
 let sequence = 0;
 const change = (...edits) =>
   notify(state.apply(edits.map(([kind, entityId, after]) => ({ sequence: ++sequence, kind, entityId, after }))));
@@ -42,11 +42,12 @@ const reading = change(
   ["rule-set", "0000000001", toRuleSet(first, "superseded")],
   ["rule-set", "0000000002", toRuleSet(toText(6_000))],
 ).then(note("long rules"));
+const reloading = enforced.reload();
 const override = { rule: "all", subject: "tenant:acme", limit: "9/minute", reason: "", endsAtMs: undefined };
 change(["override", "o1", override]);
 await change(["switch", "rule-1", { state: "off", reason: "" }]);
 order.push("switch");
 const meanwhile = { rules: policy.rules.rules.length, off: policy.switches.rules, limit: await limit() };
-await reading;
+await Promise.all([reading, reloading]);
 const after = { rules: policy.rules.rules.length, off: policy.switches.rules, limit: await limit() };
 console.log(JSON.stringify({ order, before, meanwhile, after }));

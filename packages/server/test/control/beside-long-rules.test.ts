@@ -1,5 +1,5 @@
 // Long rules take seconds to read. A publish does not wait for what operators only look at, and no other change waits for
-// a publish.
+// a publish, or for a reload meanwhile.
 
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { expect, it } from "vitest";
 
 const PROGRAM = fileURLToPath(new URL("beside-long-rules-process.mjs", import.meta.url));
 
-it("a publish goes before validations, and an override and a switch before long rules that are being read", async () => {
+it("a publish goes before validations, and an override and a switch before long rules that are being read, also with a reload", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM]);
   const { order, before, meanwhile, after } = JSON.parse(stdout);
   expect(order).toEqual([

@@ -1,12 +1,15 @@
 import { memoryStore } from "sluice";
-import { createPolicy } from "sluice/rules";
-import { afterEach, expect, it, vi } from "vitest";
+import { createPolicy, type Policy } from "sluice/rules";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { silentTelemetry } from "../../telemetry/silent-telemetry.js";
 import type { EntityKind } from "../entities/entities.js";
 import { EnforcedState } from "./enforced-state.js";
 import { ControlState, type OnChanged } from "./state.js";
 
-const policy = createPolicy({ rules: { version: 1, rules: [] }, store: memoryStore() });
+let policy: Policy;
+beforeEach(() => {
+  policy = createPolicy({ rules: { version: 1, rules: [] }, store: memoryStore() });
+});
 afterEach(() => policy.close());
 
 it("makes the list of blocks again only for tenants that are suspended, or no longer", async () => {
@@ -39,4 +42,84 @@ it("makes the list of blocks again only for tenants that are suspended, or no lo
   expect(await write("tenant", undefined)).toEqual([0, "blocked"]);
   expect(await write("block", undefined)).toEqual([1, admitted]);
   enforced.close();
+});
+
+describe("with so many rules that they come into force in slices", () => {
+  const rule = (id: string, rest: string) => `  - { id: ${id}, key: ip, limit: ${rest} }\n`;
+  const toText = (limit: string, more = "") => {
+    const rules = Array.from({ length: 600 }, (_, n) => rule(`rule-${n}`, limit));
+    return `version: 1\nrules:\n${rules.join("")}${more}`;
+  };
+  const facts = { method: "GET", path: "/", ip: "203.0.113.7" };
+
+  /** A node that enforces, and what it is changed by. */
+  function stand() {
+    const state = new ControlState();
+    let notify: OnChanged = () => {};
+    const onChanged = (listener: OnChanged) => {
+      notify = listener;
+      return () => {};
+    };
+    const telemetry = silentTelemetry();
+    const reloaded = vi.spyOn(telemetry, "reloaded");
+    const enforced = new EnforcedState({
+      source: { state, onChanged },
+      policies: [policy],
+      telemetry,
+    });
+    let sequence = 0;
+    const toEdit = (kind: EntityKind, entityId: string, after: object | undefined) => ({
+      sequence: ++sequence,
+      kind,
+      entityId,
+      after: after as never,
+    });
+    const change = (...edit: Parameters<typeof toEdit>) => notify(state.apply([toEdit(...edit)]));
+    let latest = 0;
+    const toId = (number: number) => String(number).padStart(10, "0");
+    const publish = (text: string) => {
+      state.apply([toEdit("rule-set", toId(latest), undefined)]);
+      const published = { status: "published", text, note: "", basedOn: 0 };
+      return change("rule-set", toId(++latest), published);
+    };
+    return { enforced, change, publish, reloaded };
+  }
+
+  it.each([
+    ["a policy can't use", toText("9/minute", rule("paid", "9/day, durable: true"))],
+    ["can't be read", toText("9/minute", rule("paid", "many"))],
+  ])("switches take effect on the rules in force after a publish that %s", async (_, unusable) => {
+    const { enforced, change, publish, reloaded } = stand();
+    const reason = async () => (await policy.peek(facts)).reason;
+    await publish(toText("5/minute"));
+    const [version, admitted] = [policy.version, await reason()];
+    await publish(unusable);
+    expect(reloaded).toHaveBeenLastCalledWith("rules", expect.any(Error));
+    await change("switch", "*", { state: "deny", reason: "" });
+    expect([policy.switches.all, await reason()]).toEqual(["deny", "denied"]);
+    await change("switch", "*", undefined);
+    expect([policy.switches.all, await reason()]).toEqual(["on", admitted]);
+    await change("switch", "rule-1", { state: "off", reason: "" });
+    expect(policy.switches.rules).toEqual([{ rule: "rule-1", state: "off" }]);
+    expect(policy.version).toBe(version);
+    await expect(async () => enforced.reload()).rejects.toThrow();
+    await publish(toText("7/minute"));
+    expect((await policy.peek(facts)).limit).toBe(7);
+    expect(policy.switches.rules).toEqual([{ rule: "rule-1", state: "off" }]);
+    await enforced.reload();
+    enforced.close();
+  });
+
+  it("a reload while rules are published compiles in slices too", async () => {
+    const { enforced, publish } = stand();
+    await publish(toText("5/minute"));
+    const { version } = policy;
+    const publishing = publish(toText("7/minute"));
+    const reloading = enforced.reload();
+    expect(policy.version).toBe(version);
+    await reloading;
+    expect((await policy.peek(facts)).limit).toBe(7);
+    await publishing;
+    enforced.close();
+  });
 });

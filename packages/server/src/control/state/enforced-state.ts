@@ -71,6 +71,8 @@ export class EnforcedState implements RulesHolder {
   /** Many rules are being made ready. */
   #preparing: Promise<void> | undefined;
   #isBehind = false;
+  /** What kept many rules from coming into force the last time. */
+  #failed: { readonly error: unknown } | undefined;
   #isClosed = false;
   /** The tenants that were suspended when callers were blocked last. */
   #suspended = "";
@@ -92,10 +94,16 @@ export class EnforcedState implements RulesHolder {
     return publishedRules(this.#options.source.state);
   }
 
-  /** Puts the published rules in force again; what the configuration says of rules is not used. */
-  reload(): void {
-    this.#read = undefined;
+  /**
+   * Puts the published rules in force again; what the configuration says of rules is not used. Many rules come into force
+   * in slices, as when they are published.
+   */
+  reload(): Promise<void> | undefined {
+    const isRead = this.#reading !== undefined || isSame(this.#read?.written, this.written);
+    if (!isRead && !isReady(this.written)) this.#startReading();
+    if (this.#isLong()) return this.#reloadLong();
     this.#replaceRules();
+    return undefined;
   }
 
   inspect(): void {}
@@ -140,6 +148,11 @@ export class EnforcedState implements RulesHolder {
     if (waitsForRules) await this.#reading;
   }
 
+  async #reloadLong(): Promise<void> {
+    await this.#applyLong(true);
+    if (this.#failed !== undefined) throw this.#failed.error;
+  }
+
   /** Reads long rules in a thread, and puts them in force when they are ready. */
   #startReading(): void {
     const { written } = this;
@@ -169,27 +182,44 @@ export class EnforcedState implements RulesHolder {
     while (this.#isBehind && !this.#isClosed) {
       this.#isBehind = false;
       try {
-        await this.#replaceInSlices();
+        await this.#replaceInSlices(this.#toRules());
+        this.#failed = undefined;
       } catch (error) {
+        this.#failed = { error };
         // Exceptions may be of the rules that are being read.
         if (this.#reading === undefined) this.#options.telemetry.reloaded("rules", error);
+        await this.#switchInSlices();
       }
     }
   }
 
-  /** All policies change in one step, when each of them is ready. */
-  async #replaceInSlices(): Promise<void> {
+  /** Switches take effect on the rules in force where those that were published can't be used. */
+  async #switchInSlices(): Promise<void> {
+    try {
+      await this.#replaceInSlices(undefined);
+    } catch (error) {
+      this.#options.telemetry.reloaded("rules", error);
+    }
+  }
+
+  /**
+   * All policies change in one step, when each of them is ready.
+   *
+   * @param rules - Undefined: those in force stay, and only switches change.
+   */
+  async #replaceInSlices(rules: RuleSet | undefined): Promise<void> {
     const { policies, telemetry } = this.#options;
-    const [rules, switches] = [this.#toRules(), this.#toSwitches()];
-    const isSameVersion = rules.version === policies[0].version;
-    if (isSameVersion && isDeepStrictEqual(switches, policies[0].switches)) return;
+    const switches = this.#toSwitches();
+    const other = rules?.version === policies[0].version ? undefined : rules;
+    const isSwitched = policies.every((each) => isDeepStrictEqual(switches, each.switches));
+    if (other === undefined && isSwitched) return;
     const prepared: PreparedRules[] = [];
     for (const policy of policies) {
-      prepared.push(await policy.prepare(isSameVersion ? policy.rules : rules, switches));
+      prepared.push(await policy.prepare(other ?? policy.rules, switches));
       if (this.#isClosed) return;
     }
     replaceAll(policies, prepared);
-    if (!isSameVersion) telemetry.reloaded("rules");
+    if (other !== undefined) telemetry.reloaded("rules");
   }
 
   #replaceRules(): void {
