@@ -32,7 +32,7 @@ export class ConfigInForce {
     return this.#latest;
   }
 
-  /** Whether it could not be read the last time, and nothing was accepted since. */
+  /** Whether it could not be read or used as a whole the last time, and nothing was accepted since. */
   get hasFailed(): boolean {
     return this.#hasFailed;
   }
@@ -43,10 +43,15 @@ export class ConfigInForce {
     try {
       return await this.#load();
     } catch (error) {
-      this.#hasFailed = true;
-      this.#telemetry.reloaded("config", error);
+      this.reportFailed(error);
       throw error;
     }
+  }
+
+  /** It could not be read, or a part of it could not take effect. */
+  reportFailed(error: unknown): void {
+    this.#hasFailed = true;
+    this.#telemetry.reloaded("config", error);
   }
 
   /** Calls `onChange` when the file of the configuration has changed or is gone; returns what ends that. */
@@ -58,7 +63,7 @@ export class ConfigInForce {
 
   /** Lets what can change while running take effect, and says in the log what can't. */
   accept(next: Config): void {
-    if (next === this.#latest) return;
+    if (next === this.#latest && !this.#hasFailed) return;
     const { log } = this.#telemetry;
     const waiting = changesForRestart(this.#started, next);
     // Before the level changes: it may be one that hides this.

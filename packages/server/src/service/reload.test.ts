@@ -1,7 +1,31 @@
-// Reloads that are requested while one runs.
+// What a reload reaches, and reloads that are requested while one runs.
 
-import { describe, expect, it } from "vitest";
-import { oneAtATime } from "./reload.js";
+import { describe, expect, it, vi } from "vitest";
+import { toTestConfig } from "../../test/test-config.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
+import { ConfigInForce } from "./config-in-force.js";
+import { oneAtATime, type Reloaded, reloadAll } from "./reload.js";
+
+describe("reloadAll", () => {
+  it("reaches other processes though webhooks can't follow, and counts as failed until they can", async () => {
+    const telemetry = silentTelemetry();
+    const config = toTestConfig();
+    const webhooks = { reload: vi.fn().mockRejectedValueOnce(new Error("ENOENT: ca.pem")) };
+    const others = { haveRules: async () => {}, reload: vi.fn(async () => {}) };
+    const inForce = new ConfigInForce(config, undefined, telemetry);
+    const parts = { config: inForce, rules: { reload() {} }, listeners: [], webhooks, others };
+    const reload = () => reloadAll(parts as unknown as Reloaded);
+    const failed = async () => FAILED.exec(await telemetry.metrics())?.[1];
+    await expect(reload()).rejects.toThrow("ENOENT: ca.pem");
+    expect(others.reload).toHaveBeenCalledExactlyOnceWith(config);
+    expect(await failed()).toBe("1");
+    await reload();
+    expect(others.reload).toHaveBeenCalledTimes(2);
+    expect(await failed()).toBe("0");
+  });
+});
+
+const FAILED = /^rate_limiter_reload_failed\{.*what="config".*\} (\d)$/m;
 
 describe("oneAtATime", () => {
   it("joins all calls during a run into the one run after it", async () => {

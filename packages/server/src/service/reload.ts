@@ -21,7 +21,8 @@ export interface Reloaded {
 /**
  * Reads the configuration and the rules again and lets them take effect, rules first, in this process and in the others.
  *
- * @throws What is wrong with the files; nothing has changed then.
+ * @throws What is wrong with the files; nothing has changed then. If a `caFile` of a webhook goes missing after the files
+ * were checked, what the system says of it: webhooks stay as they were, and all else has taken effect in all processes.
  */
 export async function reloadAll(reloaded: Reloaded): Promise<void> {
   const { config, rules, listeners, webhooks, others } = reloaded;
@@ -30,8 +31,23 @@ export async function reloadAll(reloaded: Reloaded): Promise<void> {
   await others?.haveRules();
   config.accept(next);
   await Promise.all(listeners.map((listener) => listener.reload?.()));
-  await webhooks.reload(next);
+  const failure = await reloadWebhooks(webhooks, next);
+  if (failure !== undefined) config.reportFailed(failure.error);
   await others?.reload(next);
+  if (failure !== undefined) throw failure.error;
+}
+
+/** The configuration has been accepted, so a failure must not keep it from the other processes. */
+async function reloadWebhooks(
+  webhooks: ServiceWebhooks,
+  next: Config,
+): Promise<{ readonly error: unknown } | undefined> {
+  try {
+    await webhooks.reload(next);
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
 }
 
 async function readConfig(config: ConfigInForce, rules: RulesHolder): Promise<Config> {

@@ -68,7 +68,8 @@ export interface Service {
   readonly unreadyReasons: readonly string[];
   /**
    * Reads the configuration and the rules again. Changes take effect, except those that need a restart, which
-   * the log names. Rejects if they are invalid: then nothing has changed.
+   * the log names. Rejects if they are invalid: then nothing has changed. Rejects too if only webhooks can't follow, because
+   * a `caFile` went missing meanwhile: they stay as they were.
    */
   reload(): Promise<void>;
   /**
