@@ -169,6 +169,26 @@ describe("the live stream of a fleet", () => {
     expect(await report({ ...live, version: "x".repeat(300_000) })).toBe(413);
   });
 
+  it("takes nothing that one node says of another", async () => {
+    const all = await open();
+    await vi.waitFor(() => expect(all.tick()?.fleet.reporting).toBe(3), WAIT);
+    const reader = new NodeReader({ core: primary.core, control: READY });
+    const live = { ...(await reader.report(true)), allowed: 4_711 };
+    const ask = async (path: string, token: string, input?: object) => {
+      const type = { "content-type": "application/json" };
+      const headers = { authorization: `Bearer ${token}`, ...type };
+      const sent = input && { method: "POST", body: JSON.stringify(input) };
+      return (await fetch(urlOf(primary) + path, { headers, ...sent })).json();
+    };
+    const report = { node: "edge-1", version: "0.0.0-fake", sequence: 4_711, live };
+    const answer = await ask("/v1/control/report", await tokenOf("node"), report);
+    expect(answer).toEqual({ reported: true });
+    expect(JSON.stringify(await ask("/v1/nodes", ADMIN_TOKEN))).not.toMatch(/4711|fake/);
+    const count = all.ticks.length;
+    await vi.waitFor(() => expect(all.ticks.length).toBeGreaterThan(count + 1), WAIT);
+    expect(decisionsOf(all.ticks)).toBe(0);
+  });
+
   it("says how many nodes another control node shows", async () => {
     const other = toControlService(database);
     if (other.control === undefined) throw new Error("it is a control node");
@@ -195,7 +215,7 @@ describe("the live stream of a fleet", () => {
 
 const refusalsOf = ({ ticks }: LiveStreamReader) => ticks.flatMap(({ refusals }) => refusals);
 
-async function tokenOf(role: "viewer"): Promise<string> {
+async function tokenOf(role: "viewer" | "node"): Promise<string> {
   const by = { id: `token-${role}`, actor: "anna", origin: "local", reason: "a test" };
   const { secret } = (await primary.control?.plane?.accessTokens.create(by, {
     name: role,

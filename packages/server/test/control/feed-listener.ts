@@ -53,7 +53,7 @@ async function answer(
   } else if (pathname === "/v1/control/report") {
     let text = "";
     for await (const piece of message) text += piece;
-    await feed.report(JSON.parse(text));
+    await feed.report(JSON.parse(text), FEED_TOKEN);
     response.writeHead(200).end();
   } else response.writeHead(404).end();
 }

@@ -88,10 +88,16 @@ export class FeedServer {
     };
   }
 
-  /** Takes what a follower reports. @throws ServerError of the database, which then has none of the uses. */
-  async report({ uses, live, ...applied }: NodeReport): Promise<void> {
-    this.streams.report(applied);
-    if (live !== undefined) this.onLive(applied.node, live);
+  /**
+   * Takes what a follower reports. What it says of itself counts only if a stream of its name is open with its token: one
+   * node must not speak for another.
+   *
+   * @param token - What the follower's access token is known by.
+   * @throws ServerError of the database, which then has none of the uses.
+   */
+  async report({ uses, live, ...applied }: NodeReport, token: string): Promise<void> {
+    const isKnown = this.streams.report(applied, token);
+    if (isKnown && live !== undefined) this.onLive(applied.node, live);
     if (uses !== undefined) await this.#storeUses(new Map(Object.entries(uses)));
   }
 

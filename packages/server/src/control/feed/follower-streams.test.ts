@@ -2,8 +2,10 @@
 
 import { EventEmitter } from "node:events";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { NodeLive } from "../../telemetry/live/node-second.js";
 import { ControlState, type NodeChange } from "../state/state.js";
 import { ChangeHub } from "./change-hub.js";
+import { FeedServer } from "./feed-server.js";
 import { PIECE_LENGTH } from "./follower-stream.js";
 import { FollowerStreams } from "./follower-streams.js";
 
@@ -164,4 +166,33 @@ it("refuses followers beyond its places, and those of a token beyond that token'
   first.emit("close");
   expect(streams.count).toBe(4);
   follow({ token: "a" });
+});
+
+it("takes reports of a node from its own token only", () => {
+  const { streams, follow } = start();
+  follow({ token: "a" });
+  follow({ token: "b" });
+  const report = { node: "n1", version: "1", sequence: 7 };
+  expect(streams.report(report, "b")).toBe(false);
+  expect(streams.list().map(({ sequence }) => sequence)).toEqual([0, 0]);
+  expect(streams.report(report, "a")).toBe(true);
+  expect(streams.list().map(({ sequence }) => sequence)).toEqual([7, 0]);
+});
+
+it("passes on what a node does from its own token only, and stores the uses of keys from any", async () => {
+  const state = new ControlState();
+  const storeUses = vi.fn(async () => {});
+  const feed = new FeedServer(new ChangeHub(state), storeUses);
+  const onLive = vi.fn();
+  feed.onLive = onLive;
+  const report = { node: "n1", version: "1", sequence: 0 };
+  const position = { sequence: 0, hash: "" };
+  feed.streams.add({ sink: new TestSink(), position, report, token: "a" });
+  const live = {} as NodeLive;
+  await feed.report({ ...report, live, uses: { key: 1 } }, "b");
+  expect(onLive).not.toHaveBeenCalled();
+  expect(storeUses).toHaveBeenCalledExactlyOnceWith(new Map([["key", 1]]));
+  await feed.report({ ...report, live }, "a");
+  expect(onLive).toHaveBeenCalledExactlyOnceWith("n1", live);
+  feed.close();
 });

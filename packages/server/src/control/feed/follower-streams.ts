@@ -136,12 +136,19 @@ export class FollowerStreams implements StreamOwner {
     stream.advance();
   }
 
-  /** What a follower has applied by now. Unknown ones are ignored: their stream has just ended. */
-  report(report: FollowerReport): void {
+  /**
+   * What a follower has applied by now. Unknown ones are ignored: their stream has just ended, or has another token.
+   *
+   * @returns Whether a stream of this name and token is open.
+   */
+  report(report: FollowerReport, token: string): boolean {
+    let isKnown = false;
     for (const stream of this.#streams) {
-      if (stream.status.node !== report.node) continue;
+      if (stream.status.node !== report.node || stream.token !== token) continue;
       stream.status = { ...stream.status, ...report, seenAtMs: wallMs() };
+      isKnown = true;
     }
+    return isKnown;
   }
 
   /** Counts what waits. When memory was short and is there again, those that had to wait get the rest. */

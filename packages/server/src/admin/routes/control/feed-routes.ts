@@ -84,8 +84,8 @@ export const feedRoutes: readonly Route[] = [
       ),
     }),
     reply: controlAnswers.reported,
-    handle: async (_plane, { input }, context) => {
-      await feedOf(context).report(input);
+    handle: async (_plane, { input, caller }, context) => {
+      await feedOf(context).report(input, tokenOf(caller));
       return json({ reported: true });
     },
   }),
