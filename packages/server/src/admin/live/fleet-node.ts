@@ -3,6 +3,7 @@
 
 import { readMs, wallMs } from "../../base/clock.js";
 import type { NodeLive, NodeRefusal, NodeSecond } from "../../telemetry/live/node-second.js";
+import { HISTORY_SECONDS_MAX } from "../../telemetry/live/second-history.js";
 import { addSeconds, secondsOf, toOneSecond } from "./merge-nodes.js";
 import { SecondRing } from "./second-ring.js";
 
@@ -79,7 +80,8 @@ export class FleetNode {
     this.#second = isOther && this.#second ? addSeconds(this.#second, counted) : counted;
     this.#isFresh = true;
     if (past !== undefined) return;
-    for (let ago = secondsOf(second); ago > 0; ago--)
+    // A node may claim to have read nothing for a day: no more seconds than are kept.
+    for (let ago = Math.min(secondsOf(second), HISTORY_SECONDS_MAX); ago > 0; ago--)
       this.#past?.addNext({ ...counted, atMs: receivedMs - ago * SECOND_MS });
   }
 
@@ -92,7 +94,9 @@ export class FleetNode {
   #begin(past: NonNullable<NodeLive["past"]>, nowMs: number): void {
     this.#past = new SecondRing();
     this.#recent = [];
-    for (const [age, allowed, delayed, blocked, shadowBlocked] of past)
+    for (const [age, allowed, delayed, blocked, shadowBlocked] of past) {
+      if (age > HISTORY_SECONDS_MAX) continue;
       this.#past.add({ atMs: nowMs - age * SECOND_MS, allowed, delayed, blocked, shadowBlocked });
+    }
   }
 }

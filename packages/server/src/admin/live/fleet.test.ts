@@ -1,8 +1,11 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { wallMs } from "../../base/clock.js";
 import type { LiveAsk } from "../../control/feed/feed-lines.js";
 import type { FeedServer } from "../../control/feed/feed-server.js";
 import type { NodeLive } from "../../telemetry/live/node-second.js";
 import { Fleet } from "./fleet.js";
+import { FleetNode } from "./fleet-node.js";
+import { SecondRing } from "./second-ring.js";
 
 const REPORT: NodeLive = {
   allowed: 1,
@@ -70,6 +73,18 @@ describe("a fleet", () => {
     expect(fleet.nodes.filter(({ second }) => second !== undefined).length).toBe(250);
   });
 
+  it("asks the others in turn though pages have picked a hundred", async () => {
+    const { fleet, asked, names } = setUp(250);
+    const picked = new Set([...names].slice(0, 100));
+    for (let round = 0; round < 4; round++) {
+      asked.length = 0;
+      await fleet.ask(picked);
+      expect(asked.length).toBe(100);
+      expect(asked.filter(({ node }) => picked.has(node)).length).toBeGreaterThanOrEqual(50);
+    }
+    expect(fleet.nodes.filter(({ second }) => second === undefined)).toEqual([]);
+  });
+
   it("adds a report that was late to the one that is in time", async () => {
     const { fleet, feed } = setUp(1);
     await fleet.ask(NONE_PICKED);
@@ -97,5 +112,25 @@ describe("a fleet", () => {
     await fleet.ask(NONE_PICKED);
     expect(fleet.find("edge-1")?.second).toBeUndefined();
     expect(fleet.find("edge-0")?.second?.allowed).toBe(1);
+  });
+});
+
+describe("a node that reports what can't be", () => {
+  it("fills no more seconds than are kept, though it covers a day", () => {
+    const node = new FleetNode("edge-0", 0);
+    node.take({ ...REPORT, past: [] });
+    const addNext = vi.spyOn(SecondRing.prototype, "addNext");
+    node.take({ ...REPORT, spanMs: 86_400_000 });
+    expect(addNext).toHaveBeenCalledTimes(300);
+    addNext.mockRestore();
+  });
+
+  it("has no seconds that are older than those that are kept", () => {
+    const node = new FleetNode("edge-0", 0);
+    const ages = [0xffff_ffff, 2_000_000_000, 301, 10];
+    node.take({ ...REPORT, past: ages.map((age) => [age, 7, 0, 0, 0] as const) });
+    const seconds = node.past?.read(wallMs()) ?? [];
+    expect(seconds.map(({ allowed }) => allowed)).toEqual([7]);
+    expect(seconds[0].atMs).toBeLessThan(wallMs());
   });
 });

@@ -9,6 +9,8 @@ import { FleetNode } from "./fleet-node.js";
 
 /** Followers that are asked in one second. Of more, each is asked in turn, every few seconds. */
 const ASKED_MAX = 100;
+/** How many of them may be those that pages have picked, so that the others have their turn. */
+const PICKED_MAX = ASKED_MAX / 2;
 /** How long a tick waits for what followers answer; what comes later is in the next one. */
 const ANSWER_MS_MAX = 250;
 /** After so long without a report, or so many turns, a node is silent. */
@@ -26,6 +28,8 @@ export class Fleet {
   readonly #nodes = new Map<string, FleetNode>();
   readonly #awaited = new Set<string>();
   #onAnswered: () => void = () => {};
+  /** How long it takes until each has had its turn. */
+  #turnMs = SECOND_MS;
 
   /** @param feed - Undefined on nodes that have no followers. */
   constructor(feed: FeedServer | undefined) {
@@ -49,16 +53,15 @@ export class Fleet {
 
   /** Whether a follower has not reported for so long that its last numbers say nothing about now. */
   isSilent(node: FleetNode): boolean {
-    const turnMs = Math.ceil(this.#nodes.size / ASKED_MAX) * SECOND_MS;
     if (!node.isConnected) return node.silentMs >= GONE_MS;
-    return node.silentMs >= Math.max(SILENT_MS, SILENT_TURNS * turnMs);
+    return node.silentMs >= Math.max(SILENT_MS, SILENT_TURNS * this.#turnMs);
   }
 
   /**
    * Asks followers for what they did since they were last asked, and resolves when they have answered or a quarter of a
    * second has passed.
    *
-   * @param picked - Names of those that are asked in any case.
+   * @param picked - Names of those that are asked every time; of more than fifty, the rest is asked in turn.
    */
   async ask(picked: ReadonlySet<string>): Promise<void> {
     if (this.#feed === undefined) return;
@@ -98,13 +101,15 @@ export class Fleet {
     }
   }
 
-  /** Those that were asked longest ago. */
+  /** Those that pages have picked, and those that were asked longest ago. */
   #inTurn(picked: ReadonlySet<string>): ReadonlyMap<string, FleetNode> {
-    const rank = ({ name, askedMs }: FleetNode) => (picked.has(name) ? 0 : askedMs);
-    const asked = [...this.#nodes.values()]
+    const connected = [...this.#nodes.values()]
       .filter(({ isConnected }) => isConnected)
-      .sort((a, b) => rank(a) - rank(b))
-      .slice(0, ASKED_MAX);
+      .sort((a, b) => a.askedMs - b.askedMs);
+    const first = connected.filter(({ name }) => picked.has(name)).slice(0, PICKED_MAX);
+    const waiting = Math.max(1, connected.length - first.length);
+    this.#turnMs = Math.ceil(waiting / (ASKED_MAX - first.length)) * SECOND_MS;
+    const asked = [...new Set([...first, ...connected])].slice(0, ASKED_MAX);
     for (const node of asked) node.askedMs = readMs();
     return new Map(asked.map((node) => [node.name, node]));
   }

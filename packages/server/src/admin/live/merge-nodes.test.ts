@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { NodeSecond } from "../../telemetry/live/node-second.js";
 import { toLatency } from "./live-event.js";
-import { mergeNodes, toOneSecond } from "./merge-nodes.js";
+import { addSeconds, mergeNodes, toOneSecond } from "./merge-nodes.js";
 
 const NONE = { allowed: 0, delayed: 0, blocked: 0, shadowBlocked: 0 };
 
@@ -60,6 +60,45 @@ describe("nodes together", () => {
       { ...off, nodes: null },
       { ...store, nodes: ["edge-1"] },
     ]);
+  });
+
+  it("show a bounded number of notices, severe ones and those of most nodes first", () => {
+    const of = (node: number) =>
+      Array.from({ length: 20 }, (_, n) => ({ id: `${node}:${n}`, isSevere: false, text: "x" }));
+    const shared = { id: "shared", isSevere: false, text: "Of two nodes." };
+    const severe = { id: "severe", isSevere: true, text: "Of one node." };
+    const last = [toSecond({ notices: [shared] }), toSecond({ notices: [shared, severe] })];
+    const merged = merge(...[1, 2, 3, 4].map((n) => toSecond({ notices: of(n) })), ...last);
+    expect(merged.notices.length).toBe(50);
+    expect(merged.notices.slice(0, 3).map(({ id }) => id)).toEqual(["severe", "shared", "1:0"]);
+  });
+
+  it("show notices of a bounded length in all", () => {
+    const text = "x".repeat(1_000);
+    const of = (node: number) =>
+      Array.from({ length: 20 }, (_, n) => ({ id: `${node}:${n}`, isSevere: true, text }));
+    const merged = merge(toSecond({ notices: of(1) }), toSecond({ notices: of(2) }));
+    expect(JSON.stringify(merged.notices).length).toBeLessThan(25_000);
+    expect(merged.notices.length).toBeGreaterThan(15);
+  });
+
+  it("count a node once that lists a notice twice", () => {
+    const notice = { id: "store", isSevere: true, text: "The store does not answer." };
+    const merged = merge(toSecond({ notices: [notice, notice] }), toSecond());
+    expect(merged.notices).toEqual([{ ...notice, nodes: ["edge-1"] }]);
+  });
+});
+
+describe("reports of one node between two ticks", () => {
+  it("have as many rules together as one may have, the busiest", () => {
+    const of = (report: number, allowed: number) =>
+      Array.from({ length: 100 }, (_, n) => {
+        return { rule: `${report}-${n}`, keyType: "ip", endpoint: "/", ...NONE, allowed };
+      });
+    const [quiet, busy] = [toSecond({ rules: of(1, 1) }), toSecond({ rules: of(2, 5) })];
+    const added = addSeconds(quiet, busy);
+    expect(added.rules.length).toBe(100);
+    expect(added.rules.every(({ allowed }) => allowed === 5)).toBe(true);
   });
 });
 

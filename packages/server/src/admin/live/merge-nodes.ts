@@ -6,7 +6,12 @@ import {
   type OutcomeCounts,
   type RuleCounts,
 } from "../../telemetry/live/live-counts.js";
-import type { NodeSecond, NodeStore } from "../../telemetry/live/node-second.js";
+import {
+  NODE_RULES_MAX,
+  type NodeNotice,
+  type NodeSecond,
+  type NodeStore,
+} from "../../telemetry/live/node-second.js";
 import type { TopKey } from "../../telemetry/top/top-report.js";
 import type { LiveNotice } from "./live-event.js";
 import { busynessOf } from "./node-reader.js";
@@ -18,6 +23,9 @@ const MERGED_KEYS_MAX = 6_000;
 const OF_EACH_MIN = 3;
 /** Nodes that a notice names. */
 const NAMED_MAX = 5;
+/** Notices in one event, and the characters of all of them together. */
+const NOTICES_MAX = 50;
+const NOTICES_LENGTH_MAX = 20_000;
 
 /** A node and what it did. */
 export interface NamedSecond {
@@ -74,13 +82,13 @@ export function secondsOf({ spanMs }: NodeSecond): number {
   return Math.max(1, Math.round(spanMs / 1_000));
 }
 
-/** Two readings of one node as one; all but the counts is as of the second. */
+/** Two readings of one node as one, with as many rules as one may have; all but the counts is as of the second. */
 export function addSeconds(a: NodeSecond, b: NodeSecond): NodeSecond {
   return {
     ...b,
     ...addOutcomes(a, b),
     latency: addLists([a.latency, b.latency]),
-    rules: addRules([a.rules, b.rules]),
+    rules: addRules([a.rules, b.rules]).slice(0, NODE_RULES_MAX),
   };
 }
 
@@ -154,18 +162,47 @@ function joinStores(stores: readonly NodeStore[]): NodeStore {
   };
 }
 
-/** Each sentence once, with the nodes that it is about. */
+interface JoinedNotice {
+  readonly notice: NodeNotice;
+  /** The first few of its nodes, and how many there are. */
+  readonly names: string[];
+  count: number;
+  lastName: string;
+}
+
+/** Each sentence once, with the nodes that it is about: severe ones first, then those of most nodes. */
 function joinNotices(nodes: readonly NamedSecond[]): LiveNotice[] {
-  const byId = new Map<string, { notice: NodeSecond["notices"][number]; names: string[] }>();
+  const byId = new Map<string, JoinedNotice>();
   for (const { name, second } of nodes) {
     for (const notice of second.notices) {
       const known = byId.get(notice.id);
-      if (known === undefined) byId.set(notice.id, { notice, names: [name] });
-      else known.names.push(name);
+      if (known === undefined)
+        byId.set(notice.id, { notice, names: [name], count: 1, lastName: name });
+      else addName(known, name);
     }
   }
-  return [...byId.values()].map(({ notice, names }) => ({
+  const rank = ({ notice, count }: JoinedNotice) => (notice.isSevere ? nodes.length : 0) + count;
+  const ranked = [...byId.values()].sort((a, b) => rank(b) - rank(a));
+  return firstOf(ranked).map(({ notice, names, count }) => ({
     ...notice,
-    nodes: names.length === nodes.length ? null : names.slice(0, NAMED_MAX),
+    nodes: count === nodes.length ? null : names,
   }));
+}
+
+/** A node counts once, though it may list a notice twice. */
+function addName(joined: JoinedNotice, name: string): void {
+  if (joined.lastName === name) return;
+  joined.lastName = name;
+  joined.count++;
+  if (joined.names.length < NAMED_MAX) joined.names.push(name);
+}
+
+/** As many as one event may have. */
+function firstOf(joined: readonly JoinedNotice[]): readonly JoinedNotice[] {
+  let length = 0;
+  const end = joined.findIndex(({ notice: { id, text } }, at) => {
+    length += id.length + text.length;
+    return at >= NOTICES_MAX || length > NOTICES_LENGTH_MAX;
+  });
+  return end < 0 ? joined : joined.slice(0, end);
 }
