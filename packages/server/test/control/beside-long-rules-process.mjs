@@ -1,5 +1,6 @@
 // Long rules are read in threads. This writes what is ready, in its order: first of rules that are validated and one set
-// that is to come into force, then of a node that gets long rules, a reload, an override and a switch.
+// that is to come into force, then of a node that gets long rules, a reload, an override and a switch, and last
+// rules that can't be read.
 
 import { memoryStore } from "sluice";
 import { createPolicy } from "sluice/rules";
@@ -28,7 +29,9 @@ const source = {
     return () => {};
   },
 };
-const enforced = new EnforcedState({ source, policies: [policy], telemetry: silentTelemetry() });
+const errors = [];
+const telemetry = { ...silentTelemetry(), reloaded: (_, error) => error && errors.push(error) };
+const enforced = new EnforcedState({ source, policies: [policy], telemetry });
 let sequence = 0;
 const change = (...edits) =>
   notify(state.apply(edits.map(([kind, entityId, after]) => ({ sequence: ++sequence, kind, entityId, after }))));
@@ -50,4 +53,14 @@ order.push("switch");
 const meanwhile = { rules: policy.rules.rules.length, off: policy.switches.rules, limit: await limit() };
 await Promise.all([reading, reloading]);
 const after = { rules: policy.rules.rules.length, off: policy.switches.rules, limit: await limit() };
-console.log(JSON.stringify({ order, before, meanwhile, after }));
+
+// Rules that can't be read are read once, in the thread: their error is the same each time.
+await change(
+  ["rule-set", "0000000002", undefined],
+  ["rule-set", "0000000003", toRuleSet(`${toText(6_000)}  - { id: last, key: ip, limit: many }\n`)],
+);
+const reports = errors.length;
+await change(["switch", "*", { state: "deny", reason: "" }]);
+const refused = await enforced.reload().catch((error) => error);
+const unreadable = { reports, errors: new Set([...errors, refused]).size, all: policy.switches.all };
+console.log(JSON.stringify({ order, before, meanwhile, after, unreadable }));

@@ -8,9 +8,9 @@ import { expect, it } from "vitest";
 
 const PROGRAM = fileURLToPath(new URL("beside-long-rules-process.mjs", import.meta.url));
 
-it("a publish goes before validations, and an override and a switch before long rules that are being read, also with a reload", async () => {
+it("a publish goes before validations, and an override and a switch before long rules that are being read, also with a reload; unreadable ones are read once", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM]);
-  const { order, before, meanwhile, after } = JSON.parse(stdout);
+  const { order, before, meanwhile, after, unreadable } = JSON.parse(stdout);
   expect(order).toEqual([
     "published",
     "validated",
@@ -23,4 +23,5 @@ it("a publish goes before validations, and an override and a switch before long 
   expect(before).toBe(5);
   expect(meanwhile).toEqual({ rules: 601, off, limit: 9 });
   expect(after).toEqual({ rules: 6_001, off, limit: 9 });
+  expect(unreadable).toEqual({ reports: 1, errors: 1, all: "deny" });
 }, 120_000);

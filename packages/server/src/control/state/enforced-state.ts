@@ -66,6 +66,8 @@ export class EnforcedState implements RulesHolder {
   readonly #stop: Unsubscribe;
   /** The latest rules that were read, so that they are not read again for every plan or override that changes. */
   #read: ReadRules | undefined;
+  /** Long rules that can't be read, so that they are not read again, here, for every switch or reload. */
+  #unreadable: { readonly written: WrittenRules; readonly error: RulesError } | undefined;
   /** Long rules that are being read; meanwhile everything else goes on with those before them. */
   #reading: Promise<void> | undefined;
   /** Many rules are being made ready. */
@@ -99,8 +101,9 @@ export class EnforcedState implements RulesHolder {
    * in slices, as when they are published.
    */
   reload(): Promise<void> | undefined {
-    const isRead = this.#reading !== undefined || isSame(this.#read?.written, this.written);
-    if (!isRead && !isReady(this.written)) this.#startReading();
+    const latest = [this.#read, this.#unreadable];
+    const isRead = latest.some((each) => isSame(each?.written, this.written));
+    if (this.#reading === undefined && !isRead && !isReady(this.written)) this.#startReading();
     if (this.#isLong()) return this.#reloadLong();
     this.#replaceRules();
     return undefined;
@@ -159,7 +162,7 @@ export class EnforcedState implements RulesHolder {
     const reading: Promise<void> = readAhead(written as RulesText)
       .catch((error) => {
         // If the thread failed, not the rules: they are read here, however long it takes.
-        if (error instanceof RulesError) this.#options.telemetry.reloaded("rules", error);
+        if (error instanceof RulesError) this.#unreadable = { written, error };
         else this.#try(() => parseWritten(written));
       })
       .then(() => {
@@ -240,6 +243,8 @@ export class EnforcedState implements RulesHolder {
   /** The published rules; those before them while they are being read. */
   #readRules(): ReadRules {
     const { written } = this;
+    const { error } = this.#unreadable ?? {};
+    if (error !== undefined && isSame(this.#unreadable?.written, written)) throw error;
     const isKept = this.#read !== undefined && this.#reading !== undefined && !isReady(written);
     if (!isKept && !isSame(this.#read?.written, written)) {
       this.#read = { written, rules: parseWritten(written) };
