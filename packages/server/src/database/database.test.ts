@@ -66,11 +66,11 @@ describe.each(all)("a database in $name", (databases) => {
   it("says what the database said of a statement that fails, and goes on", async () => {
     const { database } = await withTable();
     const failing = [
-      database.query("SELECT a FROM nowhere"),
-      database.transaction((tx) => tx.query("SELECT a FROM nowhere")),
+      () => database.query("SELECT a FROM nowhere"),
+      () => database.transaction((tx) => tx.query("SELECT a FROM nowhere")),
     ];
-    for (const each of failing) {
-      await expect(each).rejects.toMatchObject({
+    for (const ask of failing) {
+      await expect(ask()).rejects.toMatchObject({
         code: "SLUICE_DATABASE_FAILED",
         message: expect.stringContaining("nowhere"),
       });
