@@ -15,6 +15,9 @@ export const EXIT = {
 /** One of {@link EXIT}. */
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+/** Reports the exit code of a verb that succeeded. */
+export type Finish = (code: ExitCode) => void;
+
 /** Ends the command with one clear line and a code, and no stack trace. */
 export class CommandError extends Error {
   override readonly name = "CommandError";

@@ -13,11 +13,8 @@ import { addRulesCommands } from "./commands/rules-commands.js";
 import { addServeCommand } from "./commands/serve-command.js";
 import { addReloadCommand } from "./commands/switch-commands.js";
 import { addTopCommand } from "./commands/top-command.js";
-import { CommandError, EXIT, type ExitCode } from "./exit.js";
+import { CommandError, EXIT, type ExitCode, type Finish } from "./exit.js";
 import type { Terminal } from "./terminal/terminal.js";
-
-/** Reports the exit code of a verb that succeeded. */
-export type Finish = (code: ExitCode) => void;
 
 /**
  * Runs the command to its end and returns its exit code. Never rejects for what a user can do wrong: that is

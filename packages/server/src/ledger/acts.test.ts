@@ -137,10 +137,10 @@ describe.each(all)("refunds and resets of a ledger in $name", (databases) => {
     const rules = { version: 1, rules: [rule] };
     const policy = createPolicy({ rules, durableStore: store, clock } as never);
     const facts = { method: "POST", path: "/", tenant: "acme" };
-    await policy.reset("exports", KEY, "early");
+    await policy.reset("exports", KEY, { requestId: "early" });
     for (let n = 0; n < 8; n++) await policy.admit(facts);
-    expect(await policy.refund("exports", KEY, 3, "a")).toBe(3);
-    expect(await policy.refund("exports", KEY, 3, "a")).toBe(0);
+    expect(await policy.refund("exports", KEY, 3, { requestId: "a" })).toBe(3);
+    expect(await policy.refund("exports", KEY, 3, { requestId: "a" })).toBe(0);
     const uses = Array.from({ length: 8 }, () => "use -1");
     expect(await amounts(database)).toEqual(["grant 10", ...uses, "adjust 3"]);
     await policy.close();

@@ -140,10 +140,15 @@ describe.each(all)("a ledger in $name", (databases) => {
       await Promise.all(known.map((request) => first.ask(request)));
       asked += known.length + requests.length;
       const answers = requests.map((request) => first.ask(request));
-      // Somewhere between the first statement and the last answer.
+      // Somewhere between the first statement and the last answer, at another time for each kill and never at random.
       await pause((kill * 7) % 40);
       first.kill();
       const before = await Promise.all(answers);
+      // Nothing that was acknowledged is lost, before anything is sent again.
+      const acknowledged = before.filter((answer) => answer === true).length;
+      expect(await usedUnits(database)).toBeGreaterThanOrEqual(
+        asked - requests.length + acknowledged,
+      );
       const second = await LedgerProcess.start(url, "second");
       const after = await Promise.all(requests.map((request) => second.ask(request)));
       expect(after).toEqual(requests.map(() => true));

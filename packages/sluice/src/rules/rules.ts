@@ -28,6 +28,7 @@ export { createPolicy } from "./policy/create-policy.js";
 export type { BodyReading, RequestEnd, UnreadableBody } from "./policy/held-charges/request-end.js";
 export type { EstimateReason } from "./policy/held-charges/settled-cost.js";
 export { type BlockedCallers, callerBlocks } from "./policy/operator/caller-blocks.js";
+export type { ActOptions } from "./policy/operator/operator.js";
 export {
   type CallerBlock,
   type CallerBlocks,

@@ -41,8 +41,13 @@ export function RuleCards({ rules, facts, onChanged }: RuleCardsProps) {
   return (
     <>
       <div class="grid">
-        {rules.slice(0, countMax).map((rule) => (
-          <RuleCard key={rule.rule} rule={rule} facts={facts} onChanged={onChanged} />
+        {rules.slice(0, countMax).map((explained) => (
+          <RuleCard
+            key={explained.rule}
+            explained={explained}
+            facts={facts}
+            onChanged={onChanged}
+          />
         ))}
       </div>
       {rules.length > countMax && (
@@ -57,26 +62,29 @@ export function RuleCards({ rules, facts, onChanged }: RuleCardsProps) {
 }
 
 interface RuleCardProps {
-  readonly rule: ExplainedRule;
+  readonly explained: ExplainedRule;
   readonly facts: Facts;
   onChanged(): Promise<void>;
 }
 
-function RuleCard({ rule, facts, onChanged }: RuleCardProps) {
+function RuleCard({ explained, facts, onChanged }: RuleCardProps) {
   const [act, setAct] = useState<Act>();
   const [isOpen, setIsOpen] = useState(false);
   const hasControlPlane = useHasControlPlane();
-  const isBlocked = rule.blockedMs !== 0;
+  const isBlocked = explained.blockedMs !== 0;
   return (
     <Card
-      title={rule.rule}
+      title={explained.rule}
       actions={
         <>
-          <State rule={rule} />
-          <a href={toRuleAddress(rule.rule)}>Rule</a>
-          {hasControlPlane && rule.key !== null && (
+          <State rule={explained} />
+          <a href={toRuleAddress(explained.rule)}>Rule</a>
+          {hasControlPlane && explained.key !== null && (
             <a
-              href={toUrl("/dashboard/audit", { kind: "counter", id: `${rule.rule} ${rule.key}` })}
+              href={toUrl("/dashboard/audit", {
+                kind: "counter",
+                id: `${explained.rule} ${explained.key}`,
+              })}
             >
               Audit
             </a>
@@ -84,31 +92,31 @@ function RuleCard({ rule, facts, onChanged }: RuleCardProps) {
         </>
       }
     >
-      {rule.key !== null && (
+      {explained.key !== null && (
         <p class="key-counted">
-          counted as <KeyText value={rule.key} />
+          counted as <KeyText value={explained.key} />
         </p>
       )}
       {isBlocked && (
         <p class="notice key-blocked">
-          Blocked {rule.blockedMs === null ? "until it is unblocked" : "for "}
-          {rule.blockedMs !== null && <InTime ms={rule.blockedMs} />}
-          {rule.blockedMs !== null && " more"}.
+          Blocked {explained.blockedMs === null ? "until it is unblocked" : "for "}
+          {explained.blockedMs !== null && <InTime ms={explained.blockedMs} />}
+          {explained.blockedMs !== null && " more"}.
         </p>
       )}
-      {rule.limits.map((limit, at) => (
-        <LimitGauge key={at} rule={rule.rule} limit={limit} />
+      {explained.limits.map((limit, at) => (
+        <LimitGauge key={at} rule={explained.rule} limit={limit} />
       ))}
-      <Elsewhere rule={rule} />
+      <Elsewhere rule={explained} />
       <details class="key-why" onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
         <summary>Why?</summary>
-        {isOpen && <Trail rule={rule} />}
+        {isOpen && <Trail rule={explained} />}
       </details>
-      {rule.key !== null && <Acts rule={rule} facts={facts} onAct={setAct} />}
-      {act !== undefined && rule.key !== null && (
+      {explained.key !== null && <Acts rule={explained} facts={facts} onAct={setAct} />}
+      {act !== undefined && explained.key !== null && (
         <ActDialog
           act={act}
-          target={{ rule: rule.rule, key: rule.key }}
+          target={{ rule: explained.rule, key: explained.key }}
           facts={facts}
           onClose={() => setAct(undefined)}
           onDone={onChanged}
@@ -134,17 +142,18 @@ function State({ rule }: { readonly rule: ExplainedRule }) {
 }
 
 function LimitGauge({ rule, limit }: { readonly rule: string; readonly limit: ExplainedLimit }) {
-  const used = Math.max(0, limit.limit - limit.remaining);
+  const { limit: units, remaining, resetMs } = limit;
+  const used = Math.max(0, units - remaining);
   const name = algorithmName(limit.algorithm);
   return (
     <div class="key-limit">
-      <Gauge used={used} limit={limit.limit} label={`Used of the ${name} of ${rule}`} />
+      <Gauge used={used} limit={units} label={`Used of the ${name} of ${rule}`} />
       <small>
         {name}
-        {used > 0 && limit.resetMs !== null && (
+        {used > 0 && resetMs !== null && (
           <>
             {" · all back in "}
-            <InTime ms={limit.resetMs} />
+            <InTime ms={resetMs} />
           </>
         )}
       </small>

@@ -4,9 +4,8 @@
 import type { Command } from "commander";
 import type { Explanation } from "sluice/rules";
 import { type AdminFlags, addAdminOptions, toClient } from "../admin-client/admin-options.js";
-import { EXIT } from "../exit.js";
+import { EXIT, type Finish } from "../exit.js";
 import { addFactsOptions, type FactsFlags, toFacts, toUnits } from "../facts-options.js";
-import type { Finish } from "../program.js";
 import { type Terminal, writeLine } from "../terminal/terminal.js";
 import { type Colours, coloursFor, safe } from "../text/colours.js";
 import { type DecisionReply, formatDecision } from "../text/decision-text.js";

@@ -15,9 +15,8 @@ import {
   demoConfiguration,
 } from "../demo/demo-configuration.js";
 import { type DemoUpstream, startUpstream } from "../demo/demo-upstream.js";
-import { CommandError, EXIT } from "../exit.js";
+import { CommandError, EXIT, type Finish } from "../exit.js";
 import { describeInvalidFiles, describePortTaken } from "../failures.js";
-import type { Finish } from "../program.js";
 import type { Terminal } from "../terminal/terminal.js";
 
 /** Adds the verb. */

@@ -4,8 +4,7 @@ import { lstatSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { CommandError, EXIT } from "../exit.js";
-import type { Finish } from "../program.js";
+import { CommandError, EXIT, type Finish } from "../exit.js";
 import { type Terminal, writeLine } from "../terminal/terminal.js";
 import { STARTER_FILES } from "./starter-files.js";
 

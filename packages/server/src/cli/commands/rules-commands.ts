@@ -4,9 +4,8 @@
 import type { Command } from "commander";
 import { diffRules, parseRules, type RuleSet, RulesError } from "sluice/rules";
 import { type AdminFlags, addAdminOptions, toClient } from "../admin-client/admin-options.js";
-import { CommandError, EXIT, type ExitCode, usageError } from "../exit.js";
+import { CommandError, EXIT, type ExitCode, type Finish, usageError } from "../exit.js";
 import { nameOf, readText } from "../files.js";
-import type { Finish } from "../program.js";
 import { type Terminal, writeLine } from "../terminal/terminal.js";
 import { coloursFor } from "../text/colours.js";
 import { formatDiff, formatProblems, formatRules, isSame } from "../text/rules.js";

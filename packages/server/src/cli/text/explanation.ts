@@ -60,20 +60,23 @@ const REASONS: Readonly<Record<string, string>> = {
   store: "the store does not answer",
 };
 
-function sayRule(rule: ExplainedRule, colours: Colours): string[] {
-  const place = rule.place === null ? "" : colours.faint(`  ${safe(rule.place, KEY_LENGTH_MAX)}`);
-  const mode = rule.onExceed === "reject" ? "" : ` (${rule.onExceed})`;
+function sayRule(explained: ExplainedRule, colours: Colours): string[] {
+  const place =
+    explained.place === null ? "" : colours.faint(`  ${safe(explained.place, KEY_LENGTH_MAX)}`);
+  const mode = explained.onExceed === "reject" ? "" : ` (${explained.onExceed})`;
   return [
     "",
-    `${colours.strong(safe(rule.rule))}${mode}${place}`,
-    ...(rule.isMatch ? [] : ["  does not match"]),
-    ...(rule.switch === "deny" ? [colours.bad("  switched to deny")] : []),
-    ...rule.conditions.map((condition) => sayCondition(condition, colours)),
-    ...sayKey(rule),
-    ...(rule.blockedMs === 0 ? [] : [colours.bad(`  blocked ${formatBlocked(rule.blockedMs)}`)]),
-    ...sayException(rule),
-    ...rule.limits.map((limit) => formatLimit(limit, rule.from, colours)),
-    ...saySettled(rule),
+    `${colours.strong(safe(explained.rule))}${mode}${place}`,
+    ...(explained.isMatch ? [] : ["  does not match"]),
+    ...(explained.switch === "deny" ? [colours.bad("  switched to deny")] : []),
+    ...explained.conditions.map((condition) => sayCondition(condition, colours)),
+    ...sayKey(explained),
+    ...(explained.blockedMs === 0
+      ? []
+      : [colours.bad(`  blocked ${formatBlocked(explained.blockedMs)}`)]),
+    ...sayException(explained),
+    ...explained.limits.map((limit) => formatLimit(limit, explained.from, colours)),
+    ...saySettled(explained),
   ];
 }
 
@@ -136,9 +139,9 @@ const WHY_NOT: Readonly<Record<NonNullable<ExplainedRule["notApplied"]>, string>
 };
 
 function formatLimit(limit: ExplainedLimit, from: ExplainedRule["from"], colours: Colours): string {
-  const { algorithm, remaining, cost, resetMs, wouldPass, retryAfterMs } = limit;
+  const { algorithm, limit: units, remaining, cost, resetMs, wouldPass, retryAfterMs } = limit;
   const whose = from === null || from === "rule" ? "" : ` of its ${from}`;
-  const state = `${remaining} of ${limit.limit} left, costs ${cost}`;
+  const state = `${remaining} of ${units} left, costs ${cost}`;
   const reset = resetMs ? `, all back in ${formatDuration(resetMs)}` : "";
   const retry = retryAfterMs === null ? "" : ` for ${formatDuration(retryAfterMs)}`;
   const outcome = wouldPass ? colours.good("passes") : colours.bad(`refuses${retry}`);

@@ -154,7 +154,7 @@ export class Verbs {
     const { key, cost = 1 } = target;
     return andThen(
       isRuleTarget(target)
-        ? this.#policy.refund(target.rule, key, cost, call.requestId)
+        ? this.#policy.refund(target.rule, key, cost, { requestId: call.requestId })
         : this.#limiterOf(target, call).refund(key, cost),
       (refunded) => `{"ok":true,"refunded":${refunded}}`,
     );
@@ -189,7 +189,7 @@ export class Verbs {
   reset(target: RuleTarget | LimitRequest, call: Call): MaybePromise<string> {
     return andThen(
       isRuleTarget(target)
-        ? this.#policy.reset(target.rule, target.key, call.requestId)
+        ? this.#policy.reset(target.rule, target.key, { requestId: call.requestId })
         : this.#limiterOf(target, call).reset(target.key),
       done,
     );

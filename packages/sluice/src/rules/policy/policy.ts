@@ -10,7 +10,7 @@ import type { Rule, RuleSet } from "../rule.js";
 import { type FindTenant, withProfile } from "../tenant-profile.js";
 import { CompiledRules } from "./compile/compile.js";
 import { Lanes, type PolicyStats } from "./compile/lanes.js";
-import { RuleKey, ruleOf } from "./operator/operator.js";
+import { type ActOptions, RuleKey, ruleOf } from "./operator/operator.js";
 import { type CallerBlocks, OperatorRefusals } from "./operator/operator-refusals.js";
 import { Switches, type SwitchState, type SwitchStates } from "./operator/switches.js";
 import { type ExplainOptions, type Explanation, explainRequest } from "./peek/explain.js";
@@ -260,12 +260,9 @@ export class Policy {
     return this.#keyOf(ruleId, key).unblock();
   }
 
-  /**
-   * Forgets what a key used under a rule, in every tier. Blocks stay. A durable rule does it once for each `requestId`,
-   * so that it can be sent again if it is not known whether it was done; so does `refund`.
-   */
-  reset(ruleId: string, key: string, requestId?: string): MaybePromise<void> {
-    return this.#keyOf(ruleId, key).reset(requestId);
+  /** Forgets what a key used under a rule, in every tier. Blocks stay. */
+  reset(ruleId: string, key: string, options?: ActOptions): MaybePromise<void> {
+    return this.#keyOf(ruleId, key).reset(options);
   }
 
   /**
@@ -273,8 +270,8 @@ export class Policy {
    * were really refunded: the most under any of the limits. It is read before and after, so requests of the same key
    * in between can make it differ.
    */
-  refund(ruleId: string, key: string, cost: number, requestId?: string): MaybePromise<number> {
-    return this.#keyOf(ruleId, key).refund(cost, requestId);
+  refund(ruleId: string, key: string, cost: number, options?: ActOptions): MaybePromise<number> {
+    return this.#keyOf(ruleId, key).refund(cost, options);
   }
 
   /** Returns what is leased. The store is closed only if the policy made it, a durable store never. */

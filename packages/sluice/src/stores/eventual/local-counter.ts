@@ -105,7 +105,7 @@ function takeUpTo(
 }
 
 /** An answer of the store: how the key stood, asked for at `sentAtMs` and known at `nowMs`. */
-export interface Answer {
+export interface SyncAnswer {
   readonly standing: CounterStatus;
   readonly sentAtMs: number;
   readonly nowMs: number;
@@ -118,7 +118,7 @@ export interface Answer {
 export function learnStanding(
   localCounter: LocalCounter,
   setup: LocalCounterSetup,
-  answer: Answer,
+  answer: SyncAnswer,
 ): void {
   const { standing, sentAtMs, nowMs } = answer;
   const charge = { counter: localCounter.counter, key: localCounter.key, cost: 0, nowMs };

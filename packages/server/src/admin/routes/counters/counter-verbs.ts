@@ -74,7 +74,7 @@ export interface Acted {
 /** Forgets what a key used. */
 export async function reset(core: Core, input: Input<"reset">, requestId?: string): Promise<Acted> {
   const { rule, key } = await toTarget(core, input);
-  await core.policy.reset(rule, key, requestId);
+  await core.policy.reset(rule, key, { requestId });
   return { rule, key, reset: true };
 }
 
@@ -99,7 +99,7 @@ export async function refund(
   requestId?: string,
 ): Promise<Acted> {
   const { rule, key } = await toTarget(core, input);
-  return { rule, key, refunded: await core.policy.refund(rule, key, input.cost, requestId) };
+  return { rule, key, refunded: await core.policy.refund(rule, key, input.cost, { requestId }) };
 }
 
 /** The key that is meant: the one that was written, or that of a request under the rule. */

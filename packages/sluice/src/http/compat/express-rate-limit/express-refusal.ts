@@ -10,7 +10,7 @@ import { BODY_FIELDS, type Fields, withoutFields } from "../../response/response
 import type { ExpressOptions } from "./express-options.js";
 
 /** Answers a refused request, or leaves it to `next`. */
-export type Answer = (
+export type RefusalHandler = (
   handled: HandledRequest,
   request: Request,
   response: Response,
@@ -27,7 +27,7 @@ const MESSAGE_DEFAULT = "Too many requests, please try again later.";
 type Send = (request: Request, response: Response, next: NextFunction) => MaybePromise<unknown>;
 
 /** How these options answer refused requests; undefined: as the request handler says. */
-export function toAnswer(options: ExpressOptions): Answer | undefined {
+export function toAnswer(options: ExpressOptions): RefusalHandler | undefined {
   const { statusCode, retryAfter } = options;
   const send = toSend(options);
   if (send === undefined && statusCode === undefined && retryAfter === undefined) return undefined;

@@ -14,6 +14,12 @@ import type { Dimension } from "../../rule.js";
 import type { CompiledRule, CompiledRules } from "../compile/compile.js";
 import type { RuleLimit } from "../compile/rule-limits.js";
 
+/** How a key is reset or refunded. */
+export interface ActOptions {
+  /** Makes a durable rule act once for it, so that an act whose outcome is not known can be sent again. */
+  readonly requestId?: string | undefined;
+}
+
 /** One key of one rule. */
 export class RuleKey {
   readonly #rule: CompiledRule;
@@ -56,14 +62,14 @@ export class RuleKey {
     return andThen(ended, () => wasBlocked);
   }
 
-  reset(requestId?: string): MaybePromise<void> {
+  reset({ requestId }: ActOptions = {}): MaybePromise<void> {
     const { store } = this.#rule.lane;
     const charges = this.#charges(0, () => true);
     return inBatches(withRequestId(charges, requestId), (some) => store.reset(some));
   }
 
   /** Returns the whole units that were refunded: the most under any limit, since not all need have been used. */
-  refund(cost: number, requestId?: string): MaybePromise<number> {
+  refund(cost: number, { requestId }: ActOptions = {}): MaybePromise<number> {
     // A permit is released by the request that holds it.
     const counted = this.#charges(toCost(cost), ({ isPermit }) => !isPermit);
     const charges = withRequestId(counted, requestId);
