@@ -1,16 +1,26 @@
 import { stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
+import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard } from "./dashboard-fixture.js";
 import { longestTaskMs } from "./long-tasks.js";
 
 afterAll(stopAll);
 
 describe("the page Rules", () => {
-  it("lists rules in words, switches one to deny with a reason, and the gateway refuses it", async () => {
+  it("lists rules in words with their rates, switches one to deny with a reason, and the gateway refuses it", async () => {
     const { url, gateway } = await startDashboard();
     const { page, faults } = await openPage(`${url}rules`);
     await page.getByText("5 per minute, by address").waitFor();
     await page.getByText("20 in a burst, then 5 per second, by address").waitFor();
+    const everything = page.getByRole("row", { name: /^everything/ });
+    const allowedRate = async () => {
+      await fetch(`${gateway}/page`);
+      return everything.locator("td[data-name=Allowed]").textContent();
+    };
+    await expect.poll(allowedRate, { interval: 250 }).toMatch(/^(0\.\d+|[1-9].*)\/s$/);
+    // The highest second of the sparkline is at its upper edge; without requests all are at the lower one.
+    const line = everything.getByRole("img", { name: "Requests under everything" });
+    expect(await line.locator("polyline").getAttribute("points")).toMatch(/,1\.0( |$)/);
     await page.getByRole("link", { name: "login", exact: true }).click();
     await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
     expect((await fetch(`${gateway}/login`, { method: "POST" })).status).toBe(200);
@@ -25,6 +35,46 @@ describe("the page Rules", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Switch on" }).click();
     await page.getByText("on", { exact: true }).waitFor();
     expect((await fetch(`${gateway}/login`, { method: "POST" })).status).toBe(200);
+    expect(faults).toEqual([]);
+  });
+
+  it("switches all rules to deny, to off and on again, each with a reason, and the gateway follows", async () => {
+    const rules = { version: 1, rules: [{ id: "few", key: "ip", limit: "1/hour" }] };
+    const { url, gateway } = await startDashboard({ rules });
+    const statusOf = async () => (await fetch(gateway)).status;
+    expect([await statusOf(), await statusOf()]).toEqual([200, 429]);
+    const { page, faults } = await openPage(`${url}rules`);
+    const dialog = page.getByRole("dialog");
+    const confirm = async (verb: string, reason: string) => {
+      const button = dialog.getByRole("button", { name: verb, exact: true });
+      expect(await button.isDisabled()).toBe(true);
+      await dialog.getByLabel("Reason").fill(reason);
+      await button.click();
+      await dialog.waitFor({ state: "detached" });
+    };
+    await page.getByRole("button", { name: "Kill switch" }).click();
+    await dialog.getByLabel("All rules").selectOption("deny");
+    expect(await findingsEverywhere(page)).toEqual([]);
+    await confirm("Deny all", "an attack");
+    await page.getByText("All requests are refused:").waitFor();
+    expect(await statusOf()).toBe(503);
+    expect(await findingsEverywhere(page)).toEqual([]);
+    await page.getByRole("button", { name: "Kill switch" }).click();
+    await confirm("Switch all off", "limits are in the way");
+    await page.getByText("All rules are off:").waitFor();
+    expect([await statusOf(), await statusOf()]).toEqual([200, 200]);
+    await page.getByRole("button", { name: "Switch all on" }).click();
+    await confirm("Switch all on", "it is over");
+    await page.getByText("All rules are off:").waitFor({ state: "detached" });
+    expect(await statusOf()).toBe(429);
+    const { items } = (await (await fetch(new URL("/v1/audit?kind=switch", url))).json()) as {
+      items: { entityId: string; reason: string }[];
+    };
+    expect(items.map(({ entityId, reason }) => `${entityId} ${reason}`)).toEqual([
+      "* it is over",
+      "* limits are in the way",
+      "* an attack",
+    ]);
     expect(faults).toEqual([]);
   });
 
@@ -82,6 +132,7 @@ describe("the page Rules", () => {
     await page.getByRole("link", { name: "All rules" }).click();
     await page.getByText("5 per minute, by address").waitFor();
     expect(await page.getByRole("link", { name: "Edit rules" }).count()).toBe(0);
+    expect(await page.getByRole("button", { name: "Kill switch" }).count()).toBe(0);
     await page.goto(`${url}rules/history/1`);
     await page.getByText("These are the rules in force.").waitFor();
     await page.goto(`${url}rules/edit`);

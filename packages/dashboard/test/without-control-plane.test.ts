@@ -96,11 +96,37 @@ describe.each([
     const { page, context, faults } = await openLoggedIn(dashboard, "rules");
     await page.getByText("5 per minute, by address").waitFor();
     expect(await page.getByRole("link", { name: "Edit rules" }).count()).toBe(0);
+    // The switch of all rules of a follower is at its control plane.
+    const isAlone = dashboard.token === "";
+    expect(await page.getByRole("button", { name: "Kill switch" }).count()).toBe(isAlone ? 1 : 0);
     await page.goto(`${dashboard.url}key?user=42`);
     const users = page.getByRole("region", { name: "users" });
     await users.getByRole("button", { name: "Refund" }).waitFor();
     for (const name of ["Override", "Block everywhere"])
       expect(await page.getByRole("button", { name }).count()).toBe(0);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+});
+
+describe("the kill switch without a control plane", () => {
+  it("switches all rules of the node off, and on again", async () => {
+    const rules = { version: 1, rules: [{ id: "few", key: "ip", limit: "1/hour" }] };
+    const { url, gateway } = await startDashboard({ rules, config: { control: undefined } });
+    const statusOf = async () => (await fetch(gateway)).status;
+    expect([await statusOf(), await statusOf()]).toEqual([200, 429]);
+    const { page, context, faults } = await openPage(`${url}rules`);
+    const dialog = page.getByRole("dialog");
+    for (const [opener, verb, status] of [
+      ["Kill switch", "Switch all off", 200],
+      ["Switch all on", "Switch all on", 429],
+    ] as const) {
+      await page.getByRole("button", { name: opener }).click();
+      await dialog.getByLabel("Reason").fill("a test");
+      await dialog.getByRole("button", { name: verb }).click();
+      await dialog.waitFor({ state: "detached" });
+      expect(await statusOf()).toBe(status);
+    }
     expect(faults).toEqual([]);
     await context.close();
   });

@@ -17,6 +17,7 @@ import { type Column, Table } from "../../../ui/table.js";
 import { HISTORY_ADDRESS, RULES_ADDRESS, toEditAddress, toRuleAddress } from "../addresses.js";
 import { type Rates, sayWhere, useRates } from "../rates.js";
 import { type RuleView, sayMatch, sayRule, statesOf } from "../words.js";
+import { AllRulesState, KillSwitch } from "./kill-switch.js";
 
 const PAGE_SIZE = 50;
 const TYPING_PAUSE_MS = 250;
@@ -48,6 +49,7 @@ export function RuleList() {
           <a class="button plain" href={HISTORY_ADDRESS}>
             History
           </a>
+          <KillSwitch switchedTo={answer.data?.switchedTo} onChanged={answer.reload} />
           {mayEdit && (
             <a class="button primary" href={toEditAddress()}>
               Edit rules
@@ -59,7 +61,11 @@ export function RuleList() {
       <Loaded answer={answer} lines={8}>
         {({ rules, isEnabled, switchedTo }) => (
           <>
-            <WholeSwitch isEnabled={isEnabled} switchedTo={switchedTo} />
+            <AllRulesState
+              isEnabled={isEnabled}
+              switchedTo={switchedTo}
+              onChanged={answer.reload}
+            />
             {rules.length === 0 ? (
               <Empty title="There are no rules yet">
                 {mayEdit ? (
@@ -75,27 +81,6 @@ export function RuleList() {
         )}
       </Loaded>
     </Page>
-  );
-}
-
-function WholeSwitch({
-  isEnabled = true,
-  switchedTo = "on",
-}: {
-  readonly isEnabled: boolean | undefined;
-  readonly switchedTo: string | undefined;
-}) {
-  if (switchedTo === "deny")
-    return (
-      <p class="notice" role="status">
-        <strong>All requests are refused:</strong> an operator has switched everything to deny.
-      </p>
-    );
-  if (isEnabled && switchedTo === "on") return null;
-  return (
-    <p class="notice" role="status">
-      <strong>All rules are off:</strong> every request passes and nothing is counted.
-    </p>
   );
 }
 

@@ -10,9 +10,9 @@ import { Field } from "../../../ui/field.js";
 import { Card } from "../../../ui/page.js";
 import { done } from "../../../ui/toasts.js";
 import { toReviewAddress } from "../addresses.js";
+import { type SwitchTo, switchRule } from "../switch-rule.js";
 import type { RuleView } from "../words.js";
 import { draftOfRule, type RuleEdit } from "./draft-of-rule.js";
-import { type SwitchTo, switchRule } from "./switch-rule.js";
 
 interface RuleActsProps {
   readonly rule: RuleView;

@@ -1,16 +1,20 @@
-// The kill switch of a rule. With a control plane it holds on every node; without one, on this node.
+// The kill switch of a rule, or of all rules. With a control plane it holds on every node; without one, on this node.
 
-import { ApiError, ask } from "../../../api/client.js";
+import { ApiError, ask } from "../../api/client.js";
+
+/** The id of the switch for all rules. */
+export const ALL_RULES = "*";
 
 /** What a rule is switched to. */
 export type SwitchTo = "on" | "off" | "deny";
 
 /** What is switched, and why. */
 export interface SwitchRequest {
+  /** The id of a rule, or {@link ALL_RULES}. */
   readonly id: string;
   readonly to: SwitchTo;
   readonly reason: string;
-  /** Whether there is a switch of this rule already. */
+  /** Whether there is a switch for it already. */
   readonly isSwitched: boolean;
   readonly hasControl: boolean;
 }
@@ -21,7 +25,8 @@ export async function switchRule(request: SwitchRequest): Promise<void> {
   const part = encodeURIComponent(id);
   if (!hasControl) {
     const verb = to === "on" ? "enable" : "disable";
-    await ask("rules", `/v1/rules/${part}/${verb}`, { method: "POST", body: { reason } });
+    const rules = id === ALL_RULES ? "/v1/rules" : `/v1/rules/${part}`;
+    await ask("rules", `${rules}/${verb}`, { method: "POST", body: { reason } });
     return;
   }
   const path = `/v1/switches/${part}`;
