@@ -8,6 +8,12 @@ const RULES = {
   version: 1,
   rules: [
     { id: "login", match: { path: "/login" }, key: "ip", limit: "2/minute" },
+    {
+      id: "shaped",
+      match: { path: "/shaped" },
+      key: "user",
+      limit: { leakyBucket: { ratePerSecond: 0.01, queueSize: 2 } },
+    },
     { id: "watched", key: "ip", limit: "1/minute", onExceed: "shadow" },
   ],
 };
@@ -21,9 +27,10 @@ function setUp() {
   );
   const policy = createPolicy({ rules: RULES });
   const facts: Facts = { method: "GET", path: "/login", ip: "192.0.2.1" };
-  const decide = async (times: number) => {
+  const decide = async (times: number, about: Partial<Facts> = {}) => {
+    const asked = { ...facts, ...about };
     for (let i = 0; i < times; i++)
-      telemetry.decided("gateway", await policy.admit(facts), facts, 0.2);
+      telemetry.decided("gateway", await policy.admit(asked), asked, 0.2);
   };
   const moveTo = (ms: number) => {
     nowMs = ms;
@@ -50,6 +57,20 @@ describe("live counts", () => {
     await decide(5);
     const { totals } = telemetry.liveCounts();
     expect([totals.shadowBlocked, sizeOf(totals)]).toEqual([4, 5]);
+  });
+
+  it("have those that a shaping rule delays apart, in all and by rule", async () => {
+    const { telemetry, decide } = setUp();
+    await decide(5, { path: "/shaped", user: "42" });
+    const { totals, rules } = telemetry.liveCounts();
+    expect(totals).toMatchObject({ allowed: 1, delayed: 2, blocked: 2 });
+    expect(rules.find(({ rule }) => rule === "shaped")).toMatchObject({
+      allowed: 1,
+      delayed: 2,
+      blocked: 2,
+    });
+    const { delayed } = mergeLiveCounts([telemetry.liveCounts(), telemetry.liveCounts()]).totals;
+    expect(delayed).toBe(4);
   });
 
   it("of several processes add up", async () => {

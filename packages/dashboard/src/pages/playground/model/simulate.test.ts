@@ -96,6 +96,28 @@ describe("a burst at the edge of a window", () => {
   });
 });
 
+describe("the share of a limit in use, with bursts on both sides of the second 60", () => {
+  /** At the end of each of these seconds; a step is five seconds. */
+  const usedAt = (algorithm: (typeof ALGORITHMS)[number], ...seconds: number[]) => {
+    const { used } = simulate(algorithm, EDGE, toTraffic(EDGE, []));
+    return seconds.map((second) => Number(used[second / 5 - 1]?.toFixed(2)));
+  };
+
+  it("is full in both windows of a fixed window, and empty when the second one ends", () => {
+    expect(usedAt("fixedWindow", 55, 60, 65, 120, 125)).toEqual([0, 1, 1, 1, 0]);
+  });
+
+  it("is full in a log until its entries are a window old", () => {
+    expect(usedAt("slidingWindowLog", 55, 60, 65, 115, 120)).toEqual([0, 1, 1, 1, 0]);
+  });
+
+  it("falls evenly in a bucket, by one unit every six seconds", () => {
+    expect(usedAt("tokenBucket", 55, 60, 70, 90, 100, 115, 120)).toEqual([
+      0, 1, 0.9, 0.5, 0.4, 0.1, 0,
+    ]);
+  });
+});
+
 describe("a retry storm", () => {
   it("needs fewer requests of clients that wait for Retry-After", () => {
     const [soon, after] = (["soon", "after"] as const).map(
