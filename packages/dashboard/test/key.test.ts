@@ -15,6 +15,7 @@ const RULES = {
       limit: { tokenBucket: { capacity: 20, refillPerSecond: 0.01 } },
     },
     { id: "users", match: { path: "/api/*" }, key: "user", onMissing: "skip", limit: "100/minute" },
+    { id: "tenants", match: { path: "/t/*" }, key: "tenant", onMissing: "skip", limit: "50/hour" },
   ],
 };
 
@@ -36,6 +37,9 @@ describe("the page Key", () => {
     expect(new URL(page.url()).search).toBe("?ip=127.0.0.1");
     const everything = page.getByRole("region", { name: "everything" });
     await everything.getByText("4 of 20").waitFor();
+    // One unit comes back every 100 seconds.
+    const back = everything.getByText(/· all back in 6(\.\d)? min$/);
+    expect(await back.locator("time").getAttribute("title")).toMatch(/\d\d:\d\d:\d\d/);
     // A rule that is about other requests is shown with its counter too, and leads to a request that it is about.
     const login = page.getByRole("region", { name: "login" });
     await login.getByText("0 of 5").waitFor();
@@ -90,7 +94,7 @@ describe("the page Key", () => {
     expect(faults).toEqual([]);
   });
 
-  it("gives a user other limits until a day, and shows them", async () => {
+  it("gives a user other limits until a day and shows them, and looks up a tenant", async () => {
     const { url } = await startDashboard({ rules: RULES });
     const { page, faults } = await openPage(`${url}key?user=42&path=/api/x`);
     const users = page.getByRole("region", { name: "users" });
@@ -102,11 +106,25 @@ describe("the page Key", () => {
     await users.getByText("Why?").click();
     await users.getByText("override for user 42").waitFor();
     await page.getByText("7/minute under users").waitFor();
+    // A tenant is looked up by the same form.
+    await page.getByLabel("Look up", { exact: true }).selectOption("Tenant");
+    await page.getByLabel("Tenant", { exact: true }).fill("acme");
+    await page.getByLabel("Path", { exact: true }).fill("/t/x");
+    await page.getByRole("button", { name: "Look up" }).click();
+    const tenants = page.getByRole("region", { name: "tenants" });
+    await tenants.getByText("counted as tenant:acme").waitFor();
+    await tenants.getByText("0 of 50").waitFor();
+    await page.getByText("tenant:acme is not blocked by itself").waitFor();
+    expect(new URL(page.url()).searchParams.get("tenant")).toBe("acme");
     expect(faults).toEqual([]);
   });
 
-  it("shows hostile keys inert", async () => {
-    const { url } = await startDashboard({ rules: RULES });
+  it("shows hostile keys inert, and so do Live, Rules and Audit when they send requests", async () => {
+    const each = { id: "each", key: "user", onMissing: "skip", limit: "1/hour" };
+    const { url, service } = await startDashboard({
+      rules: { version: 1, rules: [...RULES.rules, each] },
+      config: { decision: { listen: "127.0.0.1:0" } },
+    });
     const long = "k".repeat(4_096);
     const hostile = [
       "<script>alert(1)</script>",
@@ -116,20 +134,50 @@ describe("the page Key", () => {
     ];
     const { page, faults } = await openPage(`${url}key`);
     page.on("dialog", () => faults.push("a dialog ran"));
+    const inert = { markup: 0, unseen: false, width: 0 };
     for (const value of hostile) {
       await page.goto(
         `${url}key?user=${encodeURIComponent(value)}&path=${encodeURIComponent(`/${value.slice(0, 99)}`)}`,
       );
       await page.getByText(/would be (allowed|refused) now/).waitFor();
-      const inert = await page.evaluate(() => ({
-        markup: document.querySelectorAll("main script, main img").length,
-        unseen: document.querySelector("main")?.innerText.includes("\u202e"),
-        width: document.documentElement.scrollWidth - document.documentElement.clientWidth,
-      }));
-      expect(inert).toEqual({ markup: 0, unseen: false, width: 0 });
+      expect(await harmOf(page)).toEqual(inert);
     }
+    const decision = service.listeners.find(({ name }) => name === "decision")?.url ?? "";
+    for (const user of hostile) {
+      const facts = { method: "GET", path: `/${user.slice(0, 99)}`, ip: "203.0.113.7", user };
+      for (const allowed of [true, false])
+        expect(await post(`${decision}/v1/check`, { facts })).toMatchObject({ allowed });
+      // As it is written, not as it is counted: every character of it is in the audit log.
+      const block = { rule: "each", key: `user:${user}`, forMs: 1, reason: "<b>hostile</b>" };
+      expect(await post(new URL("/v1/block", url), block)).toMatchObject({ blocked: true });
+    }
+    for (const path of ["", "rules/each", "audit"]) {
+      await page.goto(url + path);
+      await page.getByText("user:<script>alert(1)</script>").first().waitFor();
+      if (path === "") await page.getByText("over the limit of").first().waitFor();
+      expect([path, await harmOf(page)]).toEqual([path, inert]);
+    }
+    await page.getByText("user:a\\u{202E}gnp.exe").waitFor();
     await page.goto(`${url}key?rule=everything&key=${encodeURIComponent("hmac:0123456789abcdef")}`);
     await page.getByText("This is only a hash of a key").waitFor();
     expect(faults).toEqual([]);
   });
 });
+
+/** What a string of a caller has done to the page: elements, unseen characters, pixels beyond its width. */
+function harmOf(page: WatchedPage["page"]): Promise<object> {
+  return page.evaluate(() => ({
+    markup: document.querySelectorAll("main script, main img").length,
+    unseen: document.querySelector("main")?.innerText.includes("\u202e"),
+    width: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+  }));
+}
+
+async function post(url: URL | string, body: object): Promise<unknown> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  return response.json();
+}

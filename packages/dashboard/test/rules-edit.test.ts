@@ -70,7 +70,7 @@ describe("rules in the dashboard", () => {
     expect(faults).toEqual([]);
   });
 
-  it("show both versions of a draft that was edited meanwhile, and lead a rule to shadow mode", async () => {
+  it("show both versions of a draft that was edited meanwhile, and lead a rule to shadow mode and to a share of keys", async () => {
     const { url } = await startDashboard();
     const { page, faults } = await openPage(`${url}rules/login`);
     await page.getByRole("button", { name: "Try as shadow" }).click();
@@ -97,6 +97,20 @@ describe("rules in the dashboard", () => {
     await page.keyboard.press("Control+S");
     await page.getByText("Draft 2 is saved.").waitFor();
     expect(((await (await fetch(draft)).json()) as { text: string }).text).toBe(DRAFT);
+    // The share of keys is part of the rules too: it is drafted, and published from the preview.
+    await page.goto(`${url}rules/login`);
+    await page.getByRole("button", { name: "Change the share" }).click();
+    await page.getByLabel("Share of keys, in percent").fill("150");
+    await dialog.getByText("A number from 0 to 100.").waitFor();
+    expect(await dialog.getByRole("button", { name: "Create draft" }).isDisabled()).toBe(true);
+    await page.getByLabel("Share of keys, in percent").fill("25");
+    await dialog.getByRole("button", { name: "Create draft" }).click();
+    await page.getByRole("button", { name: "Publish…" }).click();
+    await page.getByLabel("Note", { exact: true }).fill("a quarter first");
+    await dialog.getByRole("button", { name: "Publish" }).click();
+    await page.getByRole("heading", { level: 2, name: "a quarter first" }).waitFor();
+    await page.goto(`${url}rules/login`);
+    await page.getByText("It holds for 25% of keys.").waitFor();
     // The browser itself logs the answer of 409.
     expect(faults.filter((fault) => !fault.includes("409"))).toEqual([]);
   });
