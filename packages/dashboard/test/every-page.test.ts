@@ -36,6 +36,9 @@ describe("every page", () => {
       await page.emulateMedia({ colorScheme });
       expect(await findingsOf(page), colorScheme).toEqual([]);
     }
+    // Not before the first second of the stream has come.
+    if (path === "") await page.getByText("answers").waitFor();
+    expect(await shiftsOf(page)).toBeLessThan(0.1);
     await page.setViewportSize(PHONE);
     expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width);
     expect(faults).toEqual([]);
@@ -64,19 +67,45 @@ describe("every page", () => {
 });
 
 describe("by keyboard alone", () => {
-  it("leads from the first Tab to the content, and to every page", async () => {
+  it("leads from the first Tab to the content, to every page, and to the block of a key", async () => {
     const { page, context, faults } = await openPage(dashboard.url);
     await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
     await page.keyboard.press("Tab");
-    expect(await focused(page)).toContain("Skip to the content");
-    for (let tabs = 0; tabs < 20 && !(await focused(page)).includes("Rules"); tabs++)
-      await page.keyboard.press("Tab");
+    expect(await focused(page)).toBe("Skip to the content");
+    const open = async (name: string, key: string) => {
+      await pressUntil(page, name, key);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { level: 1, name }).waitFor();
+    };
+    for (const name of ["Rules", "Key", "Quotas", "Audit", "Access", "Playground"])
+      await open(name, "Tab");
+    await open("Key", "Shift+Tab");
+    await pressUntil(page, "Address");
+    await page.keyboard.type("127.0.0.1");
     await page.keyboard.press("Enter");
-    await page.getByRole("heading", { level: 1, name: "Rules" }).waitFor();
+    await page.getByText(/would be (allowed|refused) now/).waitFor();
+    await pressUntil(page, "Block");
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    await pressUntil(page, "Reason");
+    await page.keyboard.type("it scrapes");
+    await page.keyboard.press("Enter");
+    await page.getByText("Its key is blocked under rule everything").waitFor();
+    expect((await fetch(dashboard.gateway)).status).toBe(429);
     expect(faults).toEqual([]);
     await context.close();
   });
 });
+
+/** Presses a key until the focus is on what has this name. */
+async function pressUntil(page: Page, name: string, key = "Tab"): Promise<void> {
+  const passed: string[] = [];
+  while ((await focused(page)) !== name) {
+    passed.push((await focused(page)).slice(0, 40));
+    if (passed.length > 60) throw new Error(`${name} is not among ${passed.join(", ")}`);
+    await page.keyboard.press(key);
+  }
+}
 
 /** Waits until the page shows its heading and nothing loads any more. */
 async function settle(page: Page): Promise<void> {
@@ -88,6 +117,29 @@ function widthOf(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth);
 }
 
+/** The name of what has the focus: of a field its label, of all else its text. */
 function focused(page: Page): Promise<string> {
-  return page.evaluate(() => document.activeElement?.textContent ?? "");
+  return page.evaluate(() => {
+    const { activeElement } = document;
+    const [label] = (activeElement as HTMLInputElement | null)?.labels ?? [];
+    return (label ?? activeElement)?.textContent?.trim() ?? "";
+  });
+}
+
+/** How much moved on the page since it was opened, though the user did nothing: 0.1 is the bound of a good page. */
+function shiftsOf(page: Page): Promise<number> {
+  return page.evaluate(() => {
+    const observer = new PerformanceObserver(() => {});
+    observer.observe({ type: "layout-shift", buffered: true });
+    const shifts = observer.takeRecords() as unknown as LayoutShift[];
+    observer.disconnect();
+    return shifts
+      .filter(({ hadRecentInput }) => !hadRecentInput)
+      .reduce((sum, { value }) => sum + value, 0);
+  });
+}
+
+interface LayoutShift {
+  readonly value: number;
+  readonly hadRecentInput: boolean;
 }

@@ -1,5 +1,6 @@
 import { stopAll } from "sluice-test-servers";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard } from "./dashboard-fixture.js";
 
 afterAll(stopAll);
@@ -30,8 +31,10 @@ describe("the frame of the dashboard", () => {
     const { url, token } = await startDashboard({ needsLogin: true });
     const { page, faults } = await openPage(`${url}rules`);
     await page.getByLabel("Access token").fill("slat_wrong");
+    expect(await findingsEverywhere(page)).toEqual([]);
     await page.getByRole("button", { name: "Log in" }).click();
     await page.getByText("This token is not known").waitFor();
+    expect(await findingsEverywhere(page)).toEqual([]);
     await page.getByLabel("Access token").fill(token);
     await page.getByRole("button", { name: "Log in" }).click();
     await page.getByRole("heading", { level: 1, name: "Rules" }).waitFor();
@@ -92,6 +95,31 @@ describe("a session in the dashboard", () => {
     expect(asked).not.toContain("/v1/session");
     const live = page.getByRole("link", { name: "Live", exact: true });
     expect(await asksFor("/v1/live", () => live.click())).toBe("1");
+  });
+});
+
+describe("a token that expires", () => {
+  it("ends the session of a page that is open, which then asks for a login and goes on", async () => {
+    const { url, token } = await startDashboard({ needsLogin: true });
+    const made = await fetch(new URL("/v1/access-tokens", url), {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify({ name: "ann", role: "viewer", expiresAtMs: Date.now() + 600_000 }),
+    });
+    const { secret } = (await made.json()) as { secret: string };
+    const { page, faults } = await openPage(url);
+    await page.getByLabel("Access token").fill(secret);
+    await page.keyboard.press("Enter");
+    await page.getByText("Live", { exact: true }).nth(1).waitFor();
+    // The service runs in this process: its clock is ten minutes ahead from here on.
+    const { now } = Date;
+    const clock = vi.spyOn(Date, "now").mockImplementation(() => now() + 600_000);
+    onTestFinished(() => clock.mockRestore());
+    await page.getByText("Your session has ended.").waitFor();
+    await page.getByLabel("Access token").fill(token);
+    await page.keyboard.press("Enter");
+    await page.getByText("Live", { exact: true }).nth(1).waitFor();
+    expect(withoutRefusals(faults)).toEqual([]);
   });
 });
 
