@@ -43,6 +43,7 @@ export const serverErrorCatalogue = {
   SLUICE_LOGIN_LIMITED: { status: 429, summary: "too many failed logins" },
   SLUICE_DATABASE_UNAVAILABLE: { status: 503, summary: "the database does not answer" },
   SLUICE_DATABASE_FAILED: { status: 500, summary: "the database reported an error" },
+  SLUICE_DATABASE_UNSUPPORTED: { status: 500, summary: "the database server is not supported" },
   SLUICE_MIGRATION_INVALID: { status: 500, summary: "the database can't be migrated" },
   SLUICE_CONTROL_GAP: { status: 500, summary: "a change of the control plane is missing" },
   SLUICE_CONTROL_UNAVAILABLE: { status: 503, summary: "the control plane does not answer" },

@@ -26,8 +26,9 @@ export interface FirstStartOptions {
 /**
  * Prepares a database for this version.
  *
- * @throws ServerError `SLUICE_DATABASE_UNAVAILABLE` if it does not answer, `SLUICE_MIGRATION_INVALID` if another version
- *   of Sluice has changed it; RulesError if the configured rules can't be published.
+ * @throws ServerError `SLUICE_DATABASE_UNAVAILABLE` if it does not answer, `SLUICE_DATABASE_UNSUPPORTED` if its server is
+ *   too old, `SLUICE_MIGRATION_INVALID` if another version of Sluice has changed it; RulesError if the configured rules
+ *   can't be published.
  */
 export async function prepareDatabase(
   database: Database,

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { testDatabases } from "../../test/control/databases.js";
+import { startOldPostgres } from "../../test/control/old-postgres.js";
 import { Changes } from "../control/changes/changes.js";
 import { ControlPlane } from "../control/control-plane.js";
 import { migrate } from "./migrate.js";
@@ -181,6 +182,34 @@ describe.each(all)("a database in $name", (databases) => {
     });
     const changed = migrations.map((migration) => ({ ...migration, checksum: "other" }));
     await expect(migrate(database, changed)).rejects.toThrow("was applied with other statements");
+  });
+});
+
+describe("a PostgreSQL server", () => {
+  it.each([
+    { name: "13.18 (Debian 13.18-1.pgdg120+1)", release: "130018", seen: "PostgreSQL 13.18," },
+    { name: "9.6.24", release: "90624", seen: "PostgreSQL 9.6.24," },
+  ])("of version $name is refused, and asked nothing else", async ({ seen, ...version }) => {
+    const server = await startOldPostgres(version);
+    const database = openDatabase(server.url, "/");
+    await expect(migrate(database)).rejects.toMatchObject({
+      code: "SLUICE_DATABASE_UNSUPPORTED",
+      message: expect.stringContaining(`it is ${seen} and Sluice needs PostgreSQL 14 or newer`),
+    });
+    expect(server.statements).toEqual([expect.stringContaining("server_version_num")]);
+    await database.close();
+    await server.close();
+  });
+
+  it.each([
+    { name: "14.0", release: "140000" },
+    { name: "17.6 (Debian 17.6-0+deb13u1)", release: "170006" },
+  ])("of version $name is supported", async (version) => {
+    const server = await startOldPostgres(version);
+    const database = openDatabase(server.url, "/");
+    await database.checkVersion();
+    await database.close();
+    await server.close();
   });
 });
 

@@ -72,6 +72,8 @@ export interface Database extends TupleReader, SchemaReader {
   readonly dialect: string;
   /** Transactions that may run at the same time; others wait. */
   readonly transactionsMax: number;
+  /** @throws ServerError `SLUICE_DATABASE_UNSUPPORTED` if the server is older than what the statements need. */
+  checkVersion(): Promise<void>;
   /**
    * As `query`, for a statement whose text never changes: a connection parses and plans it once. A connection that is
    * lost may have run it.

@@ -15,16 +15,17 @@ const TABLE = `CREATE TABLE IF NOT EXISTS sluice_migrations (
 )`;
 
 /**
- * Applies what is missing, and returns the names of what was applied.
+ * Applies what is missing, and returns the names of what was applied. A server that is too old is left as it is.
  *
  * @param migrations - In their order. Default: those of this version.
  * @throws ServerError `SLUICE_MIGRATION_INVALID` if the database has a migration that this version does not know, or
- *   knows with other statements.
+ *   knows with other statements; `SLUICE_DATABASE_UNSUPPORTED` if its server is too old.
  */
-export function migrate(
+export async function migrate(
   database: Database,
   migrations: readonly Migration[] = ours,
 ): Promise<string[]> {
+  await database.checkVersion();
   return database.transaction(
     async (tx) => {
       await tx.execute(TABLE);

@@ -23,6 +23,10 @@ const CHANNEL = "sluice_changes";
 /** The advisory lock that exclusive transactions take; any number that nothing else uses. */
 const EXCLUSIVE_LOCK = 7_561_234;
 const INT8 = 20;
+/** The oldest supported version, and its first release as the server counts them. */
+const OLDEST = { name: "PostgreSQL 14", release: 140_000 };
+const VERSION =
+  "SELECT current_setting('server_version') AS name, current_setting('server_version_num') AS release";
 
 const UNIQUE_INDEXES = `SELECT (
   SELECT string_agg(a.attname, ',' ORDER BY a.attnum) FROM pg_attribute a WHERE a.attrelid = i.indexrelid
@@ -65,6 +69,17 @@ class PostgresDatabase implements Database {
     // A connection that breaks while it is idle: the pool replaces it.
     this.#pool.on("error", () => {});
     this.#announcements = new Announcements(config);
+  }
+
+  async checkVersion(): Promise<void> {
+    const [seen] = await this.query<{ name: string; release: string }>(VERSION);
+    if (Number(seen?.release) >= OLDEST.release) return;
+    // Packages append their own version: 13.18 (Debian 13.18-1).
+    const name = seen?.name.split(" ", 1)[0];
+    throw new ServerError(
+      "SLUICE_DATABASE_UNSUPPORTED",
+      `it is PostgreSQL ${name}, and Sluice needs ${OLDEST.name} or newer; upgrade the server, or use another one`,
+    );
   }
 
   async query<R extends Row>(sql: string, values: readonly SqlValue[] = []): Promise<R[]> {

@@ -71,6 +71,9 @@ class SqliteDatabase implements Database {
     this.#flushes = new SqliteFlushes(`${path}-wal`);
   }
 
+  /** The library that is installed brings its SQLite along. */
+  async checkVersion(): Promise<void> {}
+
   async query<R extends Row>(sql: string, values: readonly SqlValue[] = []): Promise<R[]> {
     const run = () => this.#connection.query<R>(sql, values);
     const rows = await this.#turns.alone(() => whenFree(run));

@@ -3,7 +3,12 @@
 
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
-import type { ControlConfig, FollowControlConfig } from "../../config/config.js";
+import { ServerError } from "../../base/errors.js";
+import type {
+  ControlConfig,
+  DatabaseControlConfig,
+  FollowControlConfig,
+} from "../../config/config.js";
 import { ControlNodeClient } from "../../control/feed/http-requests.js";
 import { openDatabase } from "../../database/open-database.js";
 
@@ -22,9 +27,7 @@ export async function checkControl(control: ControlConfig): Promise<ControlFindi
     return { role: `follower of ${control.url}`, warning: problem && say(problem, control) };
   }
   if (control.database.startsWith("file:")) return checkFile(control.database);
-  const problem = await findDatabaseProblem(control.database);
-  const role = "control node with PostgreSQL";
-  return { role, warning: problem && say(`control.database: ${problem}`, control) };
+  return { role: "control node with PostgreSQL", warning: await findDatabaseProblem(control) };
 }
 
 function say(problem: string, { snapshotFile }: ControlConfig): string {
@@ -46,13 +49,16 @@ function checkFile(url: string): ControlFinding {
   }
 }
 
-async function findDatabaseProblem(url: string): Promise<string | undefined> {
-  const database = openDatabase(url, ".");
+async function findDatabaseProblem(control: DatabaseControlConfig): Promise<string | undefined> {
+  const database = openDatabase(control.database, ".");
   try {
-    await database.query("SELECT 1");
+    await database.checkVersion();
     return undefined;
   } catch (error) {
-    return messageOf(error);
+    const problem = `control.database: ${messageOf(error)}`;
+    // No snapshot helps there: the node does not start.
+    const isTooOld = error instanceof ServerError && error.code === "SLUICE_DATABASE_UNSUPPORTED";
+    return isTooOld ? problem : say(problem, control);
   } finally {
     await database.close();
   }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import { describe, expect, it } from "vitest";
 import { sluice } from "../../../test/cli/fake-terminal.js";
+import { startOldPostgres } from "../../../test/control/old-postgres.js";
 
 const folder = makeFolder("serve");
 
@@ -138,6 +139,19 @@ describe("sluice serve --check", () => {
     expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining(role) });
     expect(err).toMatch(warning);
     expect(err + out).not.toContain("secret");
+  });
+
+  it("warns of a PostgreSQL that is too old, with which the service does not start", async () => {
+    const postgres = await startOldPostgres({ name: "13.18", release: "130018" });
+    const control = `control: { database: "${postgres.url}" }\n`;
+    const file = write("old.yaml", `${GATEWAY.replace(/rules: .*/, "")}${control}`);
+    const advice = "it is PostgreSQL 13.18, and Sluice needs PostgreSQL 14 or newer; upgrade";
+    const checked = await sluice(["serve", "--check", "-c", file]);
+    expect(checked).toMatchObject({ code: 0, err: expect.stringContaining(advice) });
+    expect(checked.err).toMatch(/^warning: control\.database: .*use another one\n$/);
+    const served = await sluice(["serve", "-c", file]);
+    expect(served).toMatchObject({ code: 1, err: expect.stringContaining(advice) });
+    await postgres.close();
   });
 
   it("says in a line that there is no such file, and exits with 1", async () => {
