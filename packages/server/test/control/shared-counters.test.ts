@@ -3,12 +3,13 @@
 
 import { join } from "node:path";
 import { makeFolder, type RedisProcess, startRedis } from "sluice-test-servers";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Config, FollowControlConfig } from "../../src/config/config.js";
 import { type Service, startService } from "../../src/service/service.js";
 import { useServe } from "../lifecycle/serve-fixture.js";
 import { ADMIN_TOKEN, toControlService } from "./control-config.js";
 import { testDatabases } from "./databases.js";
+import { msUntil } from "./ms-until.js";
 
 const { serve } = useServe();
 const all = testDatabases();
@@ -75,16 +76,18 @@ async function standOf({ core }: Service): Promise<number | string | undefined> 
 }
 
 describe.each(all)("two nodes over $name that count in Redis", (databases) => {
-  it("agree on what is left under each exception, on blocks and on switches", async () => {
+  it("agree on what is left under each exception, on blocks and on switches, within 2 seconds", async () => {
     const control = await start({}, await databases.create());
     const follower = await start({ control: followerOf(control) });
     const nodes = [control, follower];
     const plane = control.control?.plane;
     if (plane === undefined) throw new Error("it is not a control node");
-    const bothSay = (expected: number | string) =>
-      vi.waitFor(async () => {
-        expect(await Promise.all(nodes.map(standOf))).toEqual([expected, expected]);
-      }, 20_000);
+    const bothSay = async (expected: number | string) => {
+      const tookMs = await msUntil(async () =>
+        expect(await Promise.all(nodes.map(standOf))).toEqual([expected, expected]),
+      );
+      expect(tookMs).toBeLessThan(2_000);
+    };
     for (let n = 0; n < 6; n++) await control.core.policy.admit(acme);
     for (let n = 0; n < 2; n++) await follower.core.policy.admit(acme);
     await bothSay(2);
