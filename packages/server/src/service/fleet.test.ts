@@ -12,7 +12,7 @@ import type { Config, FollowControlConfig } from "../config/config.js";
 import { FollowerStream } from "../control/feed/follower-stream.js";
 import { type Service, startService } from "./service.js";
 
-const [databases, ...others] = testDatabases();
+const bothKinds = testDatabases();
 const WAIT = { timeout: 10_000, interval: 20 };
 /** Control nodes write that they are there every few seconds, and pages read it as often. */
 const LONG_WAIT = { timeout: 20_000, interval: 50 };
@@ -27,17 +27,11 @@ let database: string;
 let primary: Service;
 let nodes: Readonly<Record<"node-1" | "edge-1" | "edge-2", Service>>;
 
-beforeEach(async () => {
-  database = await databases.create();
-  primary = await start(toControlService(database));
-  const [edge1, edge2] = [await startFollower("edge-1"), await startFollower("edge-2")];
-  nodes = { "node-1": primary, "edge-1": edge1, "edge-2": edge2 };
-});
 afterEach(async () => {
   streams.close();
   for (const service of services.splice(0).reverse()) await service.close();
 });
-afterAll(() => Promise.all([databases, ...others].map((each) => each.stop())));
+afterAll(() => Promise.all(bothKinds.map((each) => each.stop())));
 
 async function start(config: Config): Promise<Service> {
   const service = await startService(config);
@@ -76,7 +70,14 @@ async function decide({ core }: Service, times: number, ip = "192.0.2.1"): Promi
 const decisionsOf = (seconds: readonly { allowed: number; blocked: number }[]) =>
   seconds.reduce((sum, { allowed, blocked }) => sum + allowed + blocked, 0);
 
-describe("the live stream of a fleet", () => {
+describe.each(bothKinds)("the live stream of a fleet, with $name,", (databases) => {
+  beforeEach(async () => {
+    database = await databases.create();
+    primary = await start(toControlService(database));
+    const [edge1, edge2] = [await startFollower("edge-1"), await startFollower("edge-2")];
+    nodes = { "node-1": primary, "edge-1": edge1, "edge-2": edge2 };
+  });
+
   it("adds up what all nodes do, and shows one of them on request", async () => {
     const [all, one] = [await open(), await open("?node=edge-2")];
     await vi.waitFor(() => expect(all.tick()?.fleet.reporting).toBe(3), WAIT);

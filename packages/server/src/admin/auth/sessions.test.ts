@@ -3,16 +3,10 @@ import { type ControlAdmin, startControlAdmin } from "../../../test/control/admi
 import { testDatabases } from "../../../test/control/databases.js";
 import { IDLE_MS_MAX, SESSION_MS_MAX, Sessions } from "./sessions.js";
 
-const [databases, ...others] = testDatabases();
-afterAll(() => Promise.all([databases, ...others].map((each) => each.stop())));
+const all = testDatabases();
+afterAll(() => Promise.all(all.map((each) => each.stop())));
 
 let admin: ControlAdmin;
-beforeEach(async () => {
-  admin = await startControlAdmin(await databases.ready(), {
-    admin: { hosts: ["admin.example.com"] },
-  });
-});
-afterEach(() => admin.close());
 
 async function logIn(token = admin.tokens.admin, headers: Record<string, string> = {}) {
   const answer = await admin.ask("POST /v1/session", { as: "none", body: { token }, headers });
@@ -26,7 +20,14 @@ const asPage = (headers: Record<string, string>, body?: unknown) => ({
   ...(body === undefined ? {} : { body }),
 });
 
-describe("a browser's session", () => {
+describe.each(all)("a browser's session, with $name,", (databases) => {
+  beforeEach(async () => {
+    admin = await startControlAdmin(await databases.ready(), {
+      admin: { hosts: ["admin.example.com"] },
+    });
+  });
+  afterEach(() => admin.close());
+
   it("begins with a token, and its cookie can't be read by scripts or sent from elsewhere", async () => {
     const { status, body, cookie, session } = await logIn();
     expect([status, body.name, body.role]).toEqual([200, "the admin", "admin"]);
