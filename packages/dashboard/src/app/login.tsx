@@ -44,7 +44,7 @@ export function Login({ hasEnded, onLoggedIn }: LoginProps) {
           autocomplete="off"
           autofocus
           problem={problem}
-          hint="The service printed the first token when it first started. To create another: sluice tokens create NAME --role viewer"
+          hint="The service printed the first token when it first started. To create another: sluice tokens create --name NAME --role viewer"
         />
         <Button kind="primary" type="submit" isBusy={isBusy} isDisabled={token.trim() === ""}>
           Log in
