@@ -1,7 +1,7 @@
 // Asks before unsaved changes are lost: by a link, by the buttons of the browser, or by closing the page. What was asked
 // about is done again once the user agrees.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { beforeHistoryMoves } from "../base/history-moves.js";
 import { Button } from "./button.js";
 import { Dialog } from "./dialog.js";
@@ -16,7 +16,11 @@ export function LeaveGuard({ isDirty }: LeaveGuardProps) {
   const [leave, setLeave] = useState<() => void>();
   const [isAgreed, setIsAgreed] = useState(false);
   const isGuarding = isDirty && !isAgreed;
-  useEffect(() => (isGuarding ? guard((act) => setLeave(() => act)) : undefined), [isGuarding]);
+  // Before the page shows that something is unsaved, so that no click comes first.
+  useLayoutEffect(
+    () => (isGuarding ? guard((act) => setLeave(() => act)) : undefined),
+    [isGuarding],
+  );
   // Only now nothing stops it any more.
   useEffect(() => {
     if (isAgreed) leave?.();
