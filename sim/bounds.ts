@@ -2,7 +2,9 @@
 // says the same in words). A run that exceeds it has found a defect.
 
 import type { Limit } from "sluice";
+import type { RunResult } from "./run.js";
 import type { Scenario } from "./scenarios.js";
+import { percent } from "./table.js";
 import type { WorldOptions } from "./world/world.js";
 
 /** The most units above a limit; undefined if nothing is promised. */
@@ -26,4 +28,14 @@ function boundOfLimit(limit: Limit, scenario: Scenario, options: WorldOptions): 
       // Bounded by the number of processes, for as long as they reach the store: measured, and reported.
       return undefined;
   }
+}
+
+/** What is wrong with a run: a promise that it broke, in words; undefined if it kept them all. */
+export function brokenPromise(result: RunResult): string | undefined {
+  const { overshoot, overshootMax, unanswered, failures } = result;
+  if (overshootMax !== undefined && overshoot > overshootMax + 1e-9)
+    return `a caller exceeded its limit by ${percent(overshoot)}; the bound is ${percent(overshootMax)}`;
+  if (unanswered > 0) return `${unanswered} requests got no answer`;
+  if (failures > 0) return `${failures} checks failed with an error`;
+  return undefined;
 }

@@ -2,9 +2,11 @@
 // promise prints its seed and the shortest list of faults with which it still does.
 
 import { parseArgs } from "node:util";
+import { brokenPromise } from "./bounds.js";
+import { writeScalePage } from "./report/scale-page.js";
 import { type RunOptions, type RunResult, runScenario } from "./run.js";
 import { scenarioOf, scenarios } from "./scenarios.js";
-import { brokenPromise, shrinkFaults } from "./shrink.js";
+import { shrinkFaults } from "./shrink.js";
 import { toTable } from "./table.js";
 import { CONSISTENCIES, type Consistency } from "./world/node.js";
 
@@ -18,11 +20,12 @@ ${scenarios.map(({ name, about }) => `  ${name.padEnd(15)} ${about}`).join("\n")
   --seeds N           runs this many seeds, from --seed on; default 1
   --nodes N           how many processes; default: what the scenario says
   --factor N          multiplies the scenario's traffic by N; default 1
-  --json              one line of JSON for each run`;
+  --json              one line of JSON for each run
+  --write             writes docs/scale.md and its plots; for "all" with one seed`;
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
-const { isJson, runs } = readArguments();
+const { isJson, isWriting, runs } = readArguments();
 const results: RunResult[] = [];
 for (const run of runs) {
   const result = await runScenario(run);
@@ -32,6 +35,7 @@ for (const run of runs) {
   if (broken !== undefined) await report(run, broken);
 }
 if (!isJson) console.log(toTable(results));
+if (isWriting) writeScalePage(results, process.cwd());
 
 async function report(run: RunOptions, broken: string): Promise<void> {
   process.exitCode = EXIT_FAILED;
@@ -42,7 +46,7 @@ async function report(run: RunOptions, broken: string): Promise<void> {
   for (const { atMs, what } of await shrinkFaults(run)) console.error(`  at ${atMs} ms ${what}`);
 }
 
-function readArguments(): { isJson: boolean; runs: readonly RunOptions[] } {
+function readArguments(): { isJson: boolean; isWriting: boolean; runs: readonly RunOptions[] } {
   try {
     const { positionals, values } = parseArgs({
       allowPositionals: true,
@@ -53,14 +57,15 @@ function readArguments(): { isJson: boolean; runs: readonly RunOptions[] } {
         nodes: { type: "string" },
         factor: { type: "string", default: "1" },
         json: { type: "boolean", default: false },
+        write: { type: "boolean", default: false },
       },
     });
     if (positionals.length !== 1) throw new RangeError("name one scenario, or all");
     const [name] = positionals;
     const chosen = name === "all" ? scenarios : [scenarioOf(name)];
-    const seed = toNumber("seed", values.seed);
-    const seeds = Array.from({ length: toNumber("seeds", values.seeds) }, (_, i) => seed + i);
-    const nodes = values.nodes === undefined ? {} : { nodes: toNumber("nodes", values.nodes) };
+    const seed = toWhole("seed", values.seed);
+    const seeds = Array.from({ length: toWhole("seeds", values.seeds) }, (_, i) => seed + i);
+    const nodes = values.nodes === undefined ? {} : { nodes: toWhole("nodes", values.nodes) };
     const factor = toNumber("factor", values.factor);
     const consistencies = toConsistencies(values.consistency);
     const runs = chosen.flatMap((scenario) =>
@@ -74,11 +79,20 @@ function readArguments(): { isJson: boolean; runs: readonly RunOptions[] } {
         })),
       ),
     );
-    return { isJson: values.json, runs };
+    const isWhole = name === "all" && seeds.length === 1 && consistencies === CONSISTENCIES;
+    if (values.write && !isWhole)
+      throw new RangeError("--write needs all scenarios under each consistency, with one seed");
+    return { isJson: values.json, isWriting: values.write, runs };
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${USAGE}`);
     process.exit(EXIT_USAGE);
   }
+}
+
+function toWhole(name: string, text: string): number {
+  const value = toNumber(name, text);
+  if (Number.isSafeInteger(value)) return value;
+  throw new RangeError(`--${name} must be a whole number, got ${JSON.stringify(text)}`);
 }
 
 function toNumber(name: string, text: string): number {

@@ -1,10 +1,13 @@
 // One run: a scenario under one consistency from one seed, and what was found.
 
 import { boundOf } from "./bounds.js";
+import type { Fault } from "./faults.js";
 import type { Random } from "./kernel/random.js";
 import { Simulation, START_MS } from "./kernel/simulation.js";
-import { type Fault, type Scenario, USUAL } from "./scenarios.js";
+import { fairnessOf, recoveryMsOf } from "./measures.js";
+import { type Scenario, USUAL } from "./scenarios.js";
 import type { Consistency } from "./world/node.js";
+import type { Slice } from "./world/truth.js";
 import { World, type WorldOptions } from "./world/world.js";
 
 /** Which run. */
@@ -39,6 +42,10 @@ export interface RunResult {
   readonly early: number;
   /** Decisions by `onStoreFailure`, as a share of all. */
   readonly fallback: number;
+  /** Jain's index of what callers got of what they were entitled to; 1 is even. */
+  readonly fairness: number;
+  /** How long after the last fault callers were still refused early, in milliseconds; undefined without a fault. */
+  readonly recoveryMs: number | undefined;
   readonly storeCallsPerSecond: number;
   /** Calls of the store for a thousand decisions. */
   readonly storeCallsPerThousand: number;
@@ -47,6 +54,8 @@ export interface RunResult {
   /** Requests without an answer three seconds after the last one, and checks that failed; there should be none of either. */
   readonly unanswered: number;
   readonly failures: number;
+  /** What was decided, in slices of 100 ms. */
+  readonly timeline: readonly Slice[];
   /** Real time. */
   readonly tookMs: number;
 }
@@ -63,15 +72,15 @@ export async function runScenario(options: RunOptions): Promise<RunResult> {
   const ask = scenario.ask ?? ((all: World) => all.askRandomly());
   const random = simulation.randomOf("arrivals");
   const factor = options.factor ?? 1;
-  for (const fault of options.faults ?? faultsOf(options))
-    simulation.after(fault.atMs, () => fault.apply(world));
+  const faults = options.faults ?? faultsOf(options);
+  for (const fault of faults) simulation.after(fault.atMs, () => fault.apply(world));
   every(simulation, scenario.durationMs, () => {
     const perMs = (factor * scenario.ratePerSecond(simulation.nowMs - START_MS)) / 1_000;
     arrive(random, perMs, () => ask(world));
   });
   await simulation.run(scenario.durationMs + AFTERMATH_MS);
   world.truth.end();
-  return toResult(options, world, performance.now() - startMs);
+  return toResult(options, world, { faults, tookMs: performance.now() - startMs });
 }
 
 /** What goes wrong in a run, in the order of time. */
@@ -100,9 +109,13 @@ function arrive(random: Random, mean: number, ask: () => void): void {
   for (let left = random.poisson(mean); left > 0; left--) ask();
 }
 
-function toResult(options: RunOptions, world: World, tookMs: number): RunResult {
+function toResult(
+  options: RunOptions,
+  world: World,
+  { faults, tookMs }: { faults: readonly Fault[]; tookMs: number },
+): RunResult {
   const { scenario, consistency, seed } = options;
-  const { counts } = world.truth;
+  const { counts, timeline } = world.truth;
   const seconds = scenario.durationMs / 1_000;
   const capacity = Math.min(...world.options.limits.map((limit) => limit.capacity));
   const bound = boundOf(scenario, world.options);
@@ -119,12 +132,18 @@ function toResult(options: RunOptions, world: World, tookMs: number): RunResult 
     excess: counts.admitted === 0 ? 0 : counts.excessUnits / counts.admitted,
     early: counts.earlyRefusals / world.decisions,
     fallback: world.fallbackDecisions / world.decisions,
+    fairness: fairnessOf(world.truth, world.options.limits, scenario.durationMs),
+    recoveryMs: recoveryMsOf(
+      timeline,
+      faults.map(({ atMs }) => atMs),
+    ),
     storeCallsPerSecond: world.server.calls / seconds,
     storeCallsPerThousand: (1_000 * world.server.calls) / world.decisions,
     bytesPerThousand: (1_000 * world.traffic.bytes) / world.decisions,
     decisionsPerNodeSecond: world.decisions / world.nodes.length / seconds,
     unanswered: world.unanswered,
     failures: world.failures,
+    timeline,
     tookMs,
   };
 }

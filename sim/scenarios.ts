@@ -2,8 +2,8 @@
 // is chosen apart, so that every scenario runs under each consistency.
 
 import { fixedWindow, tokenBucket } from "sluice";
+import { dies, type Fault, isReplaced, network, randomFault } from "./faults.js";
 import type { Random } from "./kernel/random.js";
-import type { LinkState } from "./world/link.js";
 import type { RetryBehaviour, World, WorldOptions } from "./world/world.js";
 
 /** A situation. */
@@ -24,15 +24,6 @@ export interface Scenario {
   readonly isStoreFaulty?: boolean;
 }
 
-/** Something that goes wrong, or recovers. */
-export interface Fault {
-  /** From the start of the run. */
-  readonly atMs: number;
-  /** What happens, for a schedule that people read: `process 3 dies`. */
-  readonly what: string;
-  apply(world: World): void;
-}
-
 /** A world without a fault. */
 export const USUAL: WorldOptions = {
   limits: [tokenBucket({ capacity: 100, refillPerSecond: 50 })],
@@ -44,8 +35,10 @@ export const USUAL: WorldOptions = {
   syncMs: 100,
   keysMax: 4_096,
   callers: 10_000,
+  reach: Number.POSITIVE_INFINITY,
   exponent: 1.1,
   network: { latencyMs: 0.25, jitterMs: 0.25, loss: 0, isCutThere: false, isCutBack: false },
+  shards: 1,
   chargeMs: 0.005,
   skewMsMax: 0,
 };
@@ -65,40 +58,6 @@ const polite: RetryBehaviour = {
 const rude: RetryBehaviour = {
   delayMs: (_, attempt, random) => (attempt >= 20 ? undefined : random.between(5, 50)),
 };
-
-function dies(atMs: number, index: number): Fault {
-  return { atMs, what: `process ${index} dies`, apply: (world) => world.crash(index) };
-}
-
-function isReplaced(atMs: number, index: number): Fault {
-  return { atMs, what: `process ${index} is replaced`, apply: (world) => world.replace(index) };
-}
-
-function network(atMs: number, what: string, changes: Partial<LinkState>): Fault {
-  return { atMs, what, apply: (world) => Object.assign(world.network, changes) };
-}
-
-function randomFault(atMs: number, nodes: number, random: Random): Fault {
-  const index = random.below(nodes);
-  switch (random.below(7)) {
-    case 0:
-      return dies(atMs, index);
-    case 1:
-      return isReplaced(atMs, index);
-    case 2:
-      return network(atMs, "requests don't reach the store", { isCutThere: true });
-    case 3:
-      return network(atMs, "answers are lost", { isCutBack: true });
-    case 4: {
-      const latencyMs = random.between(0.1, 150);
-      return network(atMs, `latency ${latencyMs.toFixed(1)} ms`, { latencyMs });
-    }
-    case 5:
-      return network(atMs, "a tenth of the packets is lost", { loss: 0.1 });
-    default:
-      return network(atMs, "the network is back", USUAL.network);
-  }
-}
 
 /** All scenarios. */
 export const scenarios: readonly Scenario[] = [
@@ -205,6 +164,22 @@ export const scenarios: readonly Scenario[] = [
     ],
   },
   {
+    name: "fleet",
+    about:
+      "a thousand processes; 2,000 tenants ask 500 times a second on average, each at four of them",
+    options: {
+      nodes: 1_000,
+      callers: 2_000,
+      exponent: 0.5,
+      reach: 4,
+      shards: 8,
+      keysMax: 1_024,
+      limits: [tokenBucket({ capacity: 10_000, refillPerSecond: 5_000 })],
+    },
+    durationMs: 3 * SECOND_MS,
+    ratePerSecond: () => 1_000_000,
+  },
+  {
     name: "chaos",
     about: "processes die and are replaced, and the network is slow, lossy or cut, at random",
     options: {
@@ -218,8 +193,8 @@ export const scenarios: readonly Scenario[] = [
     },
     durationMs: 15 * SECOND_MS,
     ratePerSecond: () => 3_000,
-    faults: ({ nodes }, random) =>
-      Array.from({ length: 40 }, () => randomFault(random.below(15 * SECOND_MS), nodes, random)),
+    faults: (options, random) =>
+      Array.from({ length: 40 }, () => randomFault(random.below(15 * SECOND_MS), options, random)),
   },
 ];
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { brokenPromise } from "./bounds.js";
 import { runScenario } from "./run.js";
 import { type Scenario, scenarioOf, scenarios } from "./scenarios.js";
-import { brokenPromise, shrinkFaults } from "./shrink.js";
+import { shrinkFaults } from "./shrink.js";
 
 /** How many random schedules of faults; a soak runs many more. */
 const SEEDS = Number(process.env.SLUICE_SIM_SEEDS ?? 6);

@@ -12,18 +12,27 @@ const COLUMNS: readonly [string, (result: RunResult) => string][] = [
   ["promised", ({ overshootMax }) => (overshootMax === undefined ? "–" : percent(overshootMax))],
   ["refused early", ({ early }) => percent(early)],
   ["without the store", ({ fallback }) => percent(fallback)],
+  ["fairness", ({ fairness }) => fairness.toFixed(3)],
+  [
+    "recovered after",
+    ({ recoveryMs }) => (recoveryMs === undefined ? "–" : `${(recoveryMs / 1_000).toFixed(1)} s`),
+  ],
   ["store calls per 1,000", ({ storeCallsPerThousand }) => storeCallsPerThousand.toFixed(1)],
   ["bytes per 1,000", ({ bytesPerThousand }) => Math.round(bytesPerThousand).toLocaleString("en")],
 ];
 
-/** A Markdown table. */
+/** What runs found, as a Markdown table. */
 export function toTable(results: readonly RunResult[]): string {
-  const rows = [
-    COLUMNS.map(([name]) => name),
-    COLUMNS.map((_, i) => (i < 2 ? "---" : "---:")),
-    ...results.map((result) => COLUMNS.map(([, read]) => read(result))),
-  ];
-  return rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  const head = COLUMNS.map(([name]) => name);
+  const rows = results.map((result) => COLUMNS.map(([, read]) => read(result)));
+  return toMarkdown([head, ...rows], 2);
+}
+
+/** A Markdown table of rows, the first of which is its head. All but the first `names` columns are numbers. */
+export function toMarkdown(rows: readonly (readonly string[])[], names: number): string {
+  const [head, ...others] = rows;
+  const line = head.map((_, i) => (i < names ? "---" : "---:"));
+  return [head, line, ...others].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
 /** A share as `3.40%`. */

@@ -60,28 +60,6 @@ export class Random {
   }
 }
 
-/** Callers of whom the nth asks n^-exponent times as often as the first. */
-export class Zipf {
-  readonly #random: Random;
-  readonly #count: number;
-  readonly #power: number;
-  readonly #spread: number;
-
-  /** @param exponent - Above 0 and not 1; traffic of public APIs has about 1.1. */
-  constructor(random: Random, count: number, exponent: number) {
-    this.#random = random;
-    this.#count = count;
-    this.#power = 1 - exponent;
-    this.#spread = (count + 1) ** this.#power - 1;
-  }
-
-  /** A caller, 0 being the busiest. The distribution is the continuous one, rounded down. */
-  next(): number {
-    const rank = (this.#random.fraction() * this.#spread + 1) ** (1 / this.#power);
-    return Math.min(this.#count, Math.floor(rank)) - 1;
-  }
-}
-
 /** Three numbers of 32 bits from a string (FNV-1a, with three starts). */
 function hashesOf(text: string): [number, number, number] {
   const hash = (start: number) => {

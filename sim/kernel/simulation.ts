@@ -1,6 +1,6 @@
 // Discrete events on one thread: time jumps from one event to the next, and nothing happens in between. Library code
-// runs unchanged, on clocks and networks of the simulation. After an event that code waits for, promises are given
-// a turn of the real event loop to settle, which always takes the same course: a run depends on nothing but its seed.
+// runs unchanged, on clocks and networks of the simulation. After an event that code waits for, promises settle before the
+// next one, always in the same order: a run depends on nothing but its seed.
 
 import { EventQueue } from "./event-queue.js";
 import { Random } from "./random.js";
@@ -67,7 +67,7 @@ export class Simulation {
   }
 }
 
-/** All promises that can settle have settled when this one has. */
+/** All promises that can settle have settled when this one has. Node runs ticks when no promise is left to go on. */
 function settlePromises(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return new Promise((resolve) => process.nextTick(resolve));
 }

@@ -40,21 +40,16 @@ export class Link {
 
   /** Sends a message to the store, which gets it in a while, or never. */
   sendThere(bytes: number, deliver: () => void): void {
-    this.#send(this.#state.isCutThere, bytes, () =>
-      this.#simulation.after(this.#delayMs(), deliver),
-    );
-  }
-
-  /** Sends an answer back. */
-  sendBack(bytes: number, deliver: () => void): void {
-    this.#send(this.#state.isCutBack, bytes, () =>
-      this.#simulation.afterAwaited(this.#delayMs(), deliver),
-    );
-  }
-
-  #send(isCut: boolean, bytes: number, plan: () => void): void {
     this.#counts.bytes += bytes;
-    if (!isCut) plan();
+    if (!this.#state.isCutThere) this.#simulation.after(this.#delayMs(), deliver);
+  }
+
+  /** Sends an answer back at `atMs`, now or later. */
+  sendBack(bytes: number, atMs: number, deliver: () => void): void {
+    this.#counts.bytes += bytes;
+    if (this.#state.isCutBack) return;
+    const waitMs = atMs - this.#simulation.nowMs;
+    this.#simulation.afterAwaited(waitMs + this.#delayMs(), deliver);
   }
 
   #delayMs(): number {

@@ -3,7 +3,7 @@
 
 import type { Charge, DecideOptions, MemoryStore, Outcome, Settling, Store, Verdict } from "sluice";
 import type { Link } from "./link.js";
-import type { StoreServer } from "./store-server.js";
+import type { Call, StoreServer } from "./store-server.js";
 
 /** Bytes of a call without its charges, of one charge, and of an answer to it, as in Redis's protocol. */
 const CALL_BYTES = 120;
@@ -15,56 +15,54 @@ export class RemoteStore implements Store {
   readonly isRemote = true;
   readonly #link: Link;
   readonly #server: StoreServer;
-  readonly #readMs: () => number;
   /** The true time at which the store did what was answered last. */
   decidedAtMs = 0;
   #isConnected = true;
 
-  /** @param readMs - Reads the true time. */
-  constructor(link: Link, server: StoreServer, readMs: () => number) {
+  constructor(link: Link, server: StoreServer) {
     this.#link = link;
     this.#server = server;
-    this.#readMs = readMs;
   }
 
   decide(charges: readonly Charge[], options?: DecideOptions) {
-    return this.#call(charges.length, (store, nowMs) =>
+    return this.#call(toCall(charges), (store, nowMs) =>
       asShared(store.decide(at(charges, nowMs), { ...options, blockNowMs: nowMs })),
     );
   }
 
   peek(charges: readonly Charge[]) {
-    return this.#call(charges.length, (store, nowMs) =>
+    return this.#call(toCall(charges), (store, nowMs) =>
       store.peek(at(charges, nowMs), { blockNowMs: nowMs }).map(fromStore),
     );
   }
 
   debit(charges: readonly Charge[]) {
-    return this.#call(charges.length, (store, nowMs) => store.debit(at(charges, nowMs)));
+    return this.#call(toCall(charges), (store, nowMs) => store.debit(at(charges, nowMs)));
   }
 
   settle(settlings: readonly Settling[]) {
-    return this.#call(settlings.length, (store, nowMs) =>
-      store.settle(settlings.map((settling) => ({ ...settling, nowMs }))),
+    return this.#call(
+      { key: settlings[0].receipt.key, charges: settlings.length },
+      (store, nowMs) => store.settle(settlings.map((settling) => ({ ...settling, nowMs }))),
     );
   }
 
   refund(charges: readonly Charge[]) {
-    return this.#call(charges.length, (store, nowMs) => store.refund(at(charges, nowMs)));
+    return this.#call(toCall(charges), (store, nowMs) => store.refund(at(charges, nowMs)));
   }
 
   reset(charges: readonly Charge[]) {
-    return this.#call(charges.length, (store, nowMs) => store.reset(at(charges, nowMs)));
+    return this.#call(toCall(charges), (store, nowMs) => store.reset(at(charges, nowMs)));
   }
 
   block(scope: string, key: string, until: { untilMs: number; nowMs: number }) {
-    return this.#call(1, (store, nowMs) =>
+    return this.#call({ key, charges: 1 }, (store, nowMs) =>
       store.block(scope, key, { untilMs: nowMs + until.untilMs - until.nowMs, nowMs }),
     );
   }
 
   unblock(scope: string, key: string) {
-    return this.#call(1, (store) => store.unblock(scope, key));
+    return this.#call({ key, charges: 1 }, (store) => store.unblock(scope, key));
   }
 
   close(): void {}
@@ -74,21 +72,25 @@ export class RemoteStore implements Store {
     this.#isConnected = false;
   }
 
-  #call<T>(charges: number, act: (store: MemoryStore, nowMs: number) => T): Promise<T> {
+  #call<T>(call: Call, act: (store: MemoryStore, nowMs: number) => T): Promise<T> {
     return new Promise((resolve, reject) => {
+      const { charges } = call;
       this.#link.sendThere(CALL_BYTES + charges * CHARGE_BYTES, () =>
-        this.#server.answer(charges, (store, nowMs) => {
-          const decidedAtMs = this.#readMs();
-          const conclude = toAnswer(() => act(store, nowMs), resolve, reject);
-          this.#link.sendBack(charges * VERDICT_BYTES, () => {
+        this.#server.answer(call, (store, { atMs, clockMs }) => {
+          const conclude = toAnswer(() => act(store, clockMs), resolve, reject);
+          this.#link.sendBack(charges * VERDICT_BYTES, atMs, () => {
             if (!this.#isConnected) return;
-            this.decidedAtMs = decidedAtMs;
+            this.decidedAtMs = atMs;
             conclude();
           });
         }),
       );
     });
   }
+}
+
+function toCall(charges: readonly Charge[]): Call {
+  return { key: charges[0].key, charges: charges.length };
 }
 
 /** Does something now, and returns a function that says later how it went. */

@@ -1,5 +1,5 @@
-// A store that processes share: the library's memory store on a machine of its own. It answers one call after the
-// other, by its own clock, as Redis does; a conformance kit shows elsewhere that both decide alike.
+// A store that processes share: the library's memory store on machines of its own, as Redis or a Cluster of it. Each
+// machine answers one call after the other; a conformance kit shows elsewhere that both decide alike.
 
 import { type MemoryStore, memoryStore } from "sluice";
 import type { Simulation } from "../kernel/simulation.js";
@@ -8,9 +8,23 @@ import type { Simulation } from "../kernel/simulation.js";
 export interface StoreServerOptions {
   /** How far its clock is ahead of true time. */
   readonly skewMs: number;
-  /** How long it takes for one charge. */
+  /** Machines, each of which has some of the keys. */
+  readonly shards: number;
+  /** How long a machine takes for one charge. */
   readonly chargeMs: number;
   readonly keysMax: number;
+}
+
+/** A call: which caller it is about, and how many charges it has. */
+export interface Call {
+  readonly key: string;
+  readonly charges: number;
+}
+
+/** When a call is answered: by true time, and by the clock of the store. */
+export interface CallTime {
+  readonly atMs: number;
+  readonly clockMs: number;
 }
 
 /** A shared store. */
@@ -18,7 +32,7 @@ export class StoreServer {
   readonly #simulation: Simulation;
   readonly #options: StoreServerOptions;
   #store: MemoryStore;
-  #freeAtMs = 0;
+  readonly #freeAtMs: Float64Array;
   #isUp = true;
   /** Calls that it answered. */
   calls = 0;
@@ -26,24 +40,23 @@ export class StoreServer {
   constructor(simulation: Simulation, options: StoreServerOptions) {
     this.#simulation = simulation;
     this.#options = options;
+    this.#freeAtMs = new Float64Array(options.shards);
     this.#store = this.#newStore();
   }
 
-  /** The time by its clock. */
-  get clockMs(): number {
-    return Math.floor(this.#simulation.nowMs + this.#options.skewMs);
-  }
-
-  /** Answers a call when its turn comes; a store that is down never does. */
-  answer(charges: number, act: (store: MemoryStore, nowMs: number) => void): void {
+  /**
+   * Answers a call that has arrived; a store that is down never does. Calls are answered in their order, so it acts
+   * now, as of the time at which it is done with those before: `atMs`, or `clockMs` by its own clock.
+   */
+  answer({ key, charges }: Call, act: (store: MemoryStore, at: CallTime) => void): void {
     if (!this.#isUp) return;
-    const startMs = Math.max(this.#simulation.nowMs, this.#freeAtMs);
-    this.#freeAtMs = startMs + charges * this.#options.chargeMs;
-    this.#simulation.after(this.#freeAtMs - this.#simulation.nowMs, () => {
-      if (!this.#isUp) return;
-      this.calls++;
-      act(this.#store, this.clockMs);
-    });
+    const { shards, chargeMs, skewMs } = this.#options;
+    const shard = shards === 1 ? 0 : hashOf(key) % shards;
+    const startMs = Math.max(this.#simulation.nowMs, this.#freeAtMs[shard]);
+    const atMs = startMs + charges * chargeMs;
+    this.#freeAtMs[shard] = atMs;
+    this.calls++;
+    act(this.#store, { atMs, clockMs: Math.floor(atMs + skewMs) });
   }
 
   /** It stops answering. */
@@ -54,7 +67,7 @@ export class StoreServer {
   /** It answers again, and has forgotten everything, as Redis does without persistence. */
   restartEmpty(): void {
     this.#isUp = true;
-    this.#freeAtMs = 0;
+    this.#freeAtMs.fill(0);
     this.#store = this.#newStore();
   }
 
@@ -63,4 +76,10 @@ export class StoreServer {
     // A fixed seed: which keys share a set of the table must be the same in every run.
     return memoryStore({ keysMax, receiptsMax: keysMax, seed: { low: 1, high: 2 } });
   }
+}
+
+function hashOf(key: string): number {
+  let hash = 0;
+  for (let i = 0; i < key.length; i++) hash = (Math.imul(hash, 31) + key.charCodeAt(i)) | 0;
+  return hash >>> 0;
 }

@@ -3,8 +3,9 @@
 
 import type { Decision, MaybePromise } from "sluice";
 import { NodeClock } from "../kernel/node-clock.js";
-import { type Random, Zipf } from "../kernel/random.js";
+import type { Random } from "../kernel/random.js";
 import { type Simulation, START_MS } from "../kernel/simulation.js";
+import { Zipf } from "../kernel/zipf.js";
 import { Link, type LinkCounts, type LinkState } from "./link.js";
 import { Node, type NodeOptions } from "./node.js";
 import { RemoteStore } from "./remote-store.js";
@@ -22,8 +23,12 @@ export interface WorldOptions extends NodeOptions {
   readonly callers: number;
   /** The exponent of Zipf's law, by which some callers ask more often than others. */
   readonly exponent: number;
+  /** At how many processes the load balancer lets one caller arrive, at most. */
+  readonly reach: number;
   readonly network: LinkState;
-  /** How long the store takes for one charge. */
+  /** On how many machines the shared store is, each with its part of the keys. */
+  readonly shards: number;
+  /** How long a machine of the store takes for one charge. */
   readonly chargeMs: number;
   /** The clocks of processes are wrong by up to this much. */
   readonly skewMsMax: number;
@@ -55,7 +60,8 @@ export class World {
     this.#networkRandom = simulation.randomOf("network");
     this.#zipf = new Zipf(this.#random, options.callers, options.exponent);
     const keysMax = Math.max(1_000, Math.min(4 * options.callers, 4_000_000));
-    this.server = new StoreServer(simulation, { skewMs: 0, chargeMs: options.chargeMs, keysMax });
+    const { chargeMs, shards } = options;
+    this.server = new StoreServer(simulation, { skewMs: 0, chargeMs, shards, keysMax });
     this.truth = new Truth(options.limits, options.callers, START_MS);
     for (let i = 0; i < options.nodes; i++) this.nodes.push(this.#startNode());
   }
@@ -73,7 +79,7 @@ export class World {
 
   /** A request of one caller, at any process. */
   ask(caller: number, retries?: RetryBehaviour, attempt = 1): void {
-    const node = this.nodes[this.#random.below(this.nodes.length)];
+    const node = this.nodes[this.#nodeOf(caller)];
     this.decisions++;
     const decision = node.limiter.check(this.#keyOf(caller));
     if (!isThenable(decision)) {
@@ -117,7 +123,7 @@ export class World {
     const skewMs = skewMsMax === 0 ? 0 : this.#random.between(-skewMsMax, skewMsMax);
     const clock = new NodeClock(this.simulation, skewMs);
     const link = new Link(this.simulation, this.#networkRandom, this.network, this.traffic);
-    const remote = new RemoteStore(link, this.server, () => this.simulation.nowMs);
+    const remote = new RemoteStore(link, this.server);
     return new Node(clock, remote, this.options);
   }
 
@@ -131,6 +137,14 @@ export class World {
     const delayMs = retries.delayMs(decision, attempt, this.#random);
     if (delayMs !== undefined)
       this.simulation.after(delayMs, () => this.ask(caller, retries, attempt + 1));
+  }
+
+  /** Where a request arrives: at one of the processes side by side that the caller can reach. */
+  #nodeOf(caller: number): number {
+    const { length } = this.nodes;
+    if (this.options.reach >= length) return this.#random.below(length);
+    const first = (caller * 7_919) % length;
+    return (first + this.#random.below(this.options.reach)) % length;
   }
 
   #keyOf(caller: number): string {

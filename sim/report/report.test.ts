@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { runScenario } from "../run.js";
+import { scenarioOf } from "../scenarios.js";
+import { needsOf, readCosts } from "./costs.js";
+import { toPlot } from "./plot.js";
+import { toPage } from "./scale-page.js";
+
+const benchmarks = readFileSync(
+  fileURLToPath(new URL("../../docs/benchmarks.md", import.meta.url)),
+  "utf8",
+);
+const costs = { inProcessPerSecond: 5_000_000, askedPerSecond: 50_000, redisUs: 4 };
+const result = await runScenario({
+  scenario: scenarioOf("fleet"),
+  consistency: "leased",
+  seed: 1,
+  nodes: 4,
+  factor: 0.002,
+});
+
+describe("costs", () => {
+  it("are read from the page of the benchmarks", () => {
+    const { inProcessPerSecond, askedPerSecond, redisUs } = readCosts(benchmarks);
+    expect(inProcessPerSecond).toBeGreaterThan(1_000_000);
+    expect(askedPerSecond).toBeGreaterThan(10_000);
+    expect(redisUs).toBeGreaterThan(1);
+    expect(() => readCosts("")).toThrow("docs/benchmarks.md has no row of redis/leased");
+  });
+
+  it("say what a load needs", () => {
+    const run = { ...result, storeCallsPerThousand: 100, bytesPerThousand: 22_000 };
+    expect(needsOf(run, costs, 10_000_000)).toEqual({
+      // 9 of 10 decisions at 5 million a second, 1 of 10 at 50,000.
+      processors: 22,
+      // A million calls of 4 µs are 4 seconds, at 70%.
+      stores: 6,
+      gigabitsPerSecond: 1.76,
+    });
+  });
+});
+
+it("draws a line for each run, on an axis that starts at 0", () => {
+  const slice = { admitted: 30, refused: 0, early: 1, excess: 0 };
+  const lines = ["strict", "leased"].map((label) => ({ label, timeline: [slice, slice] }));
+  const svg = toPlot("A flood", lines);
+  expect(svg.match(/class="line c[01]" d="M72/g)).toHaveLength(4);
+  expect(svg).toContain(">500<");
+  expect(svg).toContain("0.2 s");
+});
+
+it("writes a page with what the runs found", () => {
+  const page = toPage([result], costs);
+  expect(page).toContain("| fleet | leased |");
+  expect(page).toContain("Gbit/s");
+  expect(page).not.toMatch(/undefined|NaN/);
+});

@@ -1,0 +1,112 @@
+// docs/scale.md: what the simulator found, as tables and plots. `npm run sim -- all --write` writes it.
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { RunResult } from "../run.js";
+import { scenarios } from "../scenarios.js";
+import { percent, toMarkdown, toTable } from "../table.js";
+import { type Costs, needsOf, readCosts, STORE_LOAD } from "./costs.js";
+import { toPlot } from "./plot.js";
+
+/** The page and its plots, from the root of the repository. */
+const PAGE = "docs/scale.md";
+const CHARTS = "docs/charts";
+const BENCHMARKS = "docs/benchmarks.md";
+
+/** The load that the page answers for, and the scenario that stands for it. */
+const DECISIONS_PER_SECOND = 50_000_000;
+const FLEET = "fleet";
+
+/** Scenarios in which the course of time says more than a sum. */
+const PLOTTED = ["flash-crowd", "hot-key", "partition", "store-restart", "rolling-deploy"];
+
+/** Writes the page and its plots. The results are those of one seed, of every scenario. */
+export function writeScalePage(results: readonly RunResult[], root: string): void {
+  const costs = readCosts(readFileSync(join(root, BENCHMARKS), "utf8"));
+  mkdirSync(join(root, CHARTS), { recursive: true });
+  for (const name of PLOTTED)
+    writeFileSync(
+      join(root, CHARTS, `sim-${name}.svg`),
+      toPlot(aboutOf(name), linesOf(results, name)),
+    );
+  writeFileSync(join(root, PAGE), toPage(results, costs));
+}
+
+/** The page in Markdown. */
+export function toPage(results: readonly RunResult[], costs: Costs): string {
+  return `# What Sluice does at scale
+
+<!-- Written by \`npm run sim -- all --write\`. -->
+
+No test machine makes 50 million decisions a second, so a [simulator](../sim/README.md) runs the library's own code (limiters,
+leases, eventual counters, deny caches, circuit breakers) on simulated clocks, networks and crashes, beside a counter that
+sees every decision. Every run can be repeated from its seed: \`npm run sim -- partition --consistency leased --seed 1\`.
+
+## What 50 million decisions a second need
+
+The scenario \`${FLEET}\` (${aboutOf(FLEET)}), scaled up. What an operation costs is measured by the
+[benchmarks](benchmarks.md): ${rate(costs.inProcessPerSecond)} decisions a second of one processor out of leases
+(\`redis/leased\`), ${rate(costs.askedPerSecond)} where each asks Redis (\`redis/strict\`), and ${costs.redisUs} µs of Redis for
+one (\`redis/cpu\`). A store is busy for at most ${STORE_LOAD * 100}% of its time.
+
+${toNeedsTable(results, costs)}
+
+Processors are those of the limiter alone: a gateway or a service around it needs its own.
+
+## Scenarios
+
+Seed ${results[0].seed}. *Above the limit* is the most by which any caller exceeded its limit at any instant, as a share of the
+limit, and *promised* is the bound that every run is checked against. *Refused early* are refusals for which one exact counter
+had room. *Fairness* is Jain's index of what callers got of what they were entitled to: 1 is even. *Recovered after* is how
+long after the last fault callers were still refused early more often than before.
+
+${toTable(results)}
+
+${PLOTTED.map((name) => `![${aboutOf(name)}](charts/sim-${name}.svg)`).join("\n\n")}
+
+## Scenarios in words
+
+${scenarios.map(({ name, about }) => `- \`${name}\`: ${about}.`).join("\n")}
+`;
+}
+
+function toNeedsTable(results: readonly RunResult[], costs: Costs): string {
+  const rows = results
+    .filter(({ scenario }) => scenario === FLEET)
+    .map((result) => {
+      const needs = needsOf(result, costs, DECISIONS_PER_SECOND);
+      const network = needs.gigabitsPerSecond;
+      return [
+        result.consistency,
+        rate(needs.processors),
+        rate(needs.stores),
+        `${network < 10 ? network.toFixed(1) : rate(network)} Gbit/s`,
+        percent(result.overshoot),
+        percent(result.early),
+      ];
+    });
+  const head = [
+    "consistency",
+    "processors",
+    "stores",
+    "network",
+    "above the limit",
+    "refused early",
+  ];
+  return toMarkdown([head, ...rows], 1);
+}
+
+function linesOf(results: readonly RunResult[], name: string) {
+  const runs = results.filter(({ scenario }) => scenario === name);
+  return runs.map(({ consistency, timeline }) => ({ label: consistency, timeline }));
+}
+
+function aboutOf(name: string): string {
+  const found = scenarios.find((scenario) => scenario.name === name);
+  if (found === undefined) throw new RangeError(`unknown scenario ${JSON.stringify(name)}`);
+  return found.about;
+}
+
+function rate(value: number): string {
+  return Math.round(value).toLocaleString("en");
+}
