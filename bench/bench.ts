@@ -15,7 +15,8 @@ export type Unit =
   | "ns"
   | "ms"
   | "commands"
-  | "entries/s";
+  | "entries/s"
+  | "decisions/s";
 
 /** What must hold and what is aimed at. */
 export interface Bound {

@@ -164,6 +164,13 @@ describe("the catalogue and its page", () => {
     expect(explained.toSorted()).toEqual(benches.map(({ id }) => id).toSorted());
   });
 
+  it("in quick mode each is found by the area in its id alone", async () => {
+    for (const bench of benches) {
+      const area = await import(`./areas/${bench.id.split("/")[0]}.ts`);
+      expect(area.benches).toContain(bench);
+    }
+  });
+
   it("names choose by the start of an id", () => {
     expect(selectBenches(["memory/bytes"]).map(({ id }) => id)).toEqual([
       "memory/bytes-bucket",

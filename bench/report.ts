@@ -101,7 +101,8 @@ export function toFigure(value: number, unit: Unit): string {
     case "commands":
       return String(Number(value.toPrecision(3)));
     case "entries/s":
-      return `${toCount(value)} entries/s`;
+    case "decisions/s":
+      return `${toCount(value)} ${unit}`;
   }
 }
 

@@ -14,7 +14,7 @@ import type { Bench, Finding } from "../bench.js";
 import { effort } from "../effort.js";
 import { RandomIds, toKey } from "../random.js";
 
-const REQUESTS = effort({ full: 1_000_000, quick: 100_000 });
+const REQUESTS = effort({ full: 1_000_000, quick: 30_000 });
 const CALLERS = 100_000;
 const ZIPF_EXPONENT = 1;
 const WINDOW_MS = 60_000;

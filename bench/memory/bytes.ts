@@ -15,9 +15,9 @@ import { effort } from "../effort.js";
 import { collectGarbage } from "../harness.js";
 import { FreshIds, toKey } from "../random.js";
 
-const KEYS = effort({ full: 10_000_000, quick: 1_000_000 });
+const KEYS = effort({ full: 10_000_000, quick: 500_000 });
 const WARM_UP_KEYS = 10_000;
-const WARM_UP_CHECKS = effort({ full: 3_000_000, quick: 1_000_000 });
+const WARM_UP_CHECKS = effort({ full: 3_000_000, quick: 500_000 });
 const EVICTED_SHARE_MAX = 0.001;
 // So long that nothing recovers before the last key is in: all are live.
 const LIVE_MS = 86_400_000;

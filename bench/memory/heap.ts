@@ -9,9 +9,9 @@ import { collectGarbage, summarise } from "../harness.js";
 import { RandomIds, toKey } from "../random.js";
 
 const KEYS = 100_000;
-const WARM_UP_DECISIONS = effort({ full: 3_000_000, quick: 1_000_000 });
-const DECISIONS = effort({ full: 10_000_000, quick: 1_000_000 });
-const ROUNDS = effort({ full: 5, quick: 3 });
+const WARM_UP_DECISIONS = effort({ full: 3_000_000, quick: 300_000 });
+const DECISIONS = effort({ full: 10_000_000, quick: 300_000 });
+const ROUNDS = effort({ full: 5, quick: 1 });
 const READINGS = 5;
 
 export const heap: Bench<readonly number[]> = {

@@ -11,8 +11,8 @@ import { effort } from "../effort.js";
 import { median, summarise } from "../harness.js";
 import { RandomIds, toKey } from "../random.js";
 
-const KEYS = effort({ full: 10_000_000, quick: 1_000_000 });
-const OPERATIONS = effort({ full: 3_000_000, quick: 300_000 });
+const KEYS = effort({ full: 10_000_000, quick: 300_000 });
+const OPERATIONS = effort({ full: 3_000_000, quick: 100_000 });
 // One request in so many is a newcomer's, and the oldest key leaves. A Map of ten million dies of
 // more than 6.7 million that left ("Map maximum size exceeded"), so there are fewer.
 const NEWCOMER_EVERY = 3;

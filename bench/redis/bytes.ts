@@ -12,7 +12,7 @@ import { runCallers } from "./callers.js";
 import { type Ask, checkStrictly, consume, flexibleLimiter, PATIENT } from "./contenders.js";
 import { connect, readUsedBytes, withRedis } from "./server.js";
 
-const KEYS = effort({ full: 1_000_000, quick: 100_000 });
+const KEYS = effort({ full: 1_000_000, quick: 20_000 });
 // All keys have seven digits: "user:1234567".
 const FIRST_ID = 1_000_000;
 const CALLERS_FILLING = 500;
@@ -20,7 +20,7 @@ const CALLERS_FILLING = 500;
 const DAY_MS = 86_400_000;
 const POINTS = 100;
 // Buffers of connections shrink some time after the traffic.
-const SETTLE_MS = 3000;
+const SETTLE_MS = effort({ full: 3000, quick: 500 });
 
 /** What the keys of one side took. */
 interface Footprint {

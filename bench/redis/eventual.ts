@@ -18,11 +18,11 @@ const NODES = 4;
 const LIMIT_PER_SEC = 1000;
 const ASKED_PER_SEC = 2000;
 const SYNC_MS = 100;
-const RUN_MS = effort({ full: 10_000, quick: 4_000 });
+const RUN_MS = effort({ full: 10_000, quick: 3_000 });
 // At a net drain of 1,000 a second the bucket's capacity of 1,000 is gone after one second.
 const BURST_MS = 2000;
 // Time for the processes to come up and connect.
-const LEAD_MS = 3000;
+const LEAD_MS = effort({ full: 3000, quick: 2000 });
 const BUCKET_RUNS = effort({
   full: ["bucket 1", "bucket 2", "bucket 3"],
   quick: ["bucket 1"],

@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { ensureProgram, makeFolder, removeFolder } from "sluice-test-servers";
+import { effort } from "../effort.js";
 import { readRequests } from "../http/load.js";
 import type { ProxySide } from "./proxies.js";
 
@@ -22,7 +23,7 @@ const CONNECTIONS = 64;
 /** In which the system counts processor time. */
 const TICKS_PER_SECOND = 100;
 const SLICE_SECONDS = 1;
-const SLICES_MAX = 20;
+const SLICES_MAX = effort({ full: 20, quick: 1 });
 const NGINX_WAIT_MS = 20;
 const NGINX_WAITS_MAX = 250;
 
