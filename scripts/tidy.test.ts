@@ -11,6 +11,7 @@ import {
   takesChanceAsArgument,
   takesTimeFromClock,
 } from "./tidy/code-rules.js";
+import { importsFormNoCycle } from "./tidy/import-cycles.js";
 import { importsPointDown, importsStayInside } from "./tidy/import-rules.js";
 import type { FileRule, TreeRule } from "./tidy/rule.js";
 import {
@@ -187,6 +188,32 @@ describe("a rule over the whole tree", () => {
   it("asks a dependency for each sentence", () => {
     const files = { "package.json": sister, [page]: "# Page\n\n- `gone`: was useful once.\n" };
     expect(judge(explainsDependencies, files)).toEqual([`${page}:3: nothing depends on gone`]);
+  });
+
+  it("names the shortest way of imports back to a file, types included, once", () => {
+    const files = {
+      [`${src}/a.ts`]: 'import { b } from "./b.js";\nimport { c } from "./c.js";',
+      [`${src}/b.ts`]: 'import { c } from "./c.js";',
+      [`${src}/c.ts`]: 'export type { A } from "./a.js";',
+      [`${src}/d.tsx`]: 'import type { E } from "./e.js";',
+      [`${src}/e.tsx`]: 'const d = await import("./d.js");',
+    };
+    expect(judge(importsFormNoCycle, files)).toEqual([
+      `${src}/a.ts:1: imports lead back to it: ${src}/a.ts → ${src}/c.ts → ${src}/a.ts`,
+      // Another circle, of which only the end is the same.
+      `${src}/b.ts:1: imports lead back to it: ${src}/b.ts → ${src}/c.ts → ${src}/a.ts → ${src}/b.ts`,
+      `${src}/d.tsx:1: imports lead back to it: ${src}/d.tsx → ${src}/e.tsx → ${src}/d.tsx`,
+    ]);
+  });
+
+  it("lets tests import whatever imports them, and files import down", () => {
+    const files = {
+      [`${src}/a.ts`]: 'import { b } from "./b.js"; // import { c } from "./c.js";',
+      [`${src}/b.ts`]: 'import { c } from "./c.js";',
+      [`${src}/c.ts`]: 'import { sluice } from "sluice";',
+      [`${src}/c.test.ts`]: 'import { a } from "./a.js";\nimport "./c.test.js";',
+    };
+    expect(judge(importsFormNoCycle, files)).toEqual([]);
   });
 
   it("follows relative links to files and folders", () => {

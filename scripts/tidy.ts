@@ -14,6 +14,7 @@ import {
   takesChanceAsArgument,
   takesTimeFromClock,
 } from "./tidy/code-rules.js";
+import { importsFormNoCycle } from "./tidy/import-cycles.js";
 import { importsPointDown, importsStayInside } from "./tidy/import-rules.js";
 import type { Complaint, FileRule, TreeRule } from "./tidy/rule.js";
 import {
@@ -44,7 +45,11 @@ const fileRules: readonly FileRule[] = [
   usesPlainWords,
 ];
 
-const treeRules: readonly TreeRule[] = [explainsDependencies, linksLeadSomewhere];
+const treeRules: readonly TreeRule[] = [
+  explainsDependencies,
+  linksLeadSomewhere,
+  importsFormNoCycle,
+];
 
 /** Every breach of a house rule in these files; empty when the house is tidy. */
 export function findBreaches(files: ReadonlyMap<string, string>): Complaint[] {

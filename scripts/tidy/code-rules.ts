@@ -91,10 +91,8 @@ export function takesTimeFromClock(path: string, text: string): Complaint[] {
 const chanceFiles = [
   "dashboard/src/base/random-id.ts",
   "packages/test-servers/src/free-port.ts",
-  "packages/server/src/admin/auth/random.ts",
+  "packages/server/src/base/random-id.ts",
   "packages/server/src/control/credentials/secret-format.ts",
-  "packages/server/src/decision/random-id.ts",
-  "packages/server/src/ledger/random-prefix.ts",
   "packages/server/src/telemetry/random.ts",
   "src/http/identity/secrets.ts",
   "src/http/response/retry-after.ts",

@@ -116,21 +116,24 @@ export function importsStayInside(path: string, text: string): Complaint[] {
     );
 }
 
-interface Import {
+/** One import, and where it stands in the file. */
+export interface Import {
   readonly specifier: string;
   readonly offset: number;
 }
 
 const importPattern = /(?:\bfrom\s*|\bimport\s*\(\s*|^import\s+)"([^"\n]+)"/gm;
 
-function importsOf(text: string): Import[] {
+/** Every import and re-export of a file. */
+export function importsOf(text: string): Import[] {
   return [...withoutCommentsAndSamples(text).matchAll(importPattern)].map((match) => ({
     specifier: match[1] as string,
     offset: match.index,
   }));
 }
 
-function resolve(path: string, specifier: string): string {
+/** The path of the file that a relative import names. */
+export function resolve(path: string, specifier: string): string {
   return posix.join(posix.dirname(path), specifier.replace(/\.js$/, ".ts"));
 }
 
