@@ -19,4 +19,5 @@ export {
 } from "./response/response-head.js";
 export { type RequestKind, ResponseParser, type ResponseSink } from "./response/response-parser.js";
 export type { Exchange, ExchangeWatcher } from "./server/exchange.js";
+export { RepeatedReply } from "./server/repeated-reply.js";
 export { type Http1Bounds, type Http1Handler, Http1Server } from "./server/server.js";

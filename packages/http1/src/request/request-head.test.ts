@@ -54,6 +54,34 @@ describe("a head", () => {
     }
   });
 
+  it("is read again where the same one was read before, and where another one was", () => {
+    const other = GET.replace("/a?b", "/c?d");
+    const old = GET.replace("1.1", "1.0");
+    const heads = (...lines: object[]) => lines.map((line) => [line, ["Host", "a", "X-A", "b"]]);
+    const [OTHER, OLD] = [
+      { ...LINE, target: "/c?d" },
+      { ...LINE, minor: 0 },
+    ];
+    expect(read([GET, GET, other, GET, old, GET])).toEqual({
+      heads: heads(LINE, LINE, OTHER, LINE, OLD, LINE),
+      rest: "",
+    });
+    expect(read([GET, `\r\n${GET}`, GET + other, GET])).toEqual({
+      heads: heads(LINE, LINE, LINE, OTHER, LINE),
+      rest: "",
+    });
+    expect(read([GET, `${GET}body`, GET])).toEqual(400);
+    expect(read([GET, "GET /a?b HTTP/1.1\r\nHost: a\r\nX-A:  b\0\r\n\r\n"])).toBe(400);
+  });
+
+  it("has its target also where the same one was read before", () => {
+    const reader = new RequestHeadReader(BYTES_MAX, FIELDS_MAX);
+    for (const target of ["/a?b", "/a?b", "/c", "/c"]) {
+      reader.push(Buffer.from(GET.replace("/a?b", target)), 0);
+      expect(reader.target).toBe(target);
+    }
+  });
+
   it("may come behind empty lines, however they arrive", () => {
     const text = `\r\n\r\n${GET}`;
     expect(read([text])).toEqual(READ);

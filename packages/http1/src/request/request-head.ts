@@ -35,6 +35,9 @@ export class RequestHeadReader {
   /** The length of its last line so far. */
   #lineBytes = 0;
   #hasLine = false;
+  /** The latest head that arrived in one piece, and its text: many clients send the same one repeatedly. */
+  #known: RequestHead | undefined = undefined;
+  #knownText = "";
   /**
    * The request target of the latest head, even if the rest of that head is refused; empty if it could not be read.
    */
@@ -59,8 +62,22 @@ export class RequestHeadReader {
     this.target = "";
     const start = skipEmptyLines(bytes, from);
     const text = bytes.toString("latin1", start, Math.min(bytes.length, start + GLANCE_BYTES));
+    const known = this.#known;
+    if (known !== undefined && text === this.#knownText) {
+      this.target = known.line.target;
+      const end = start + text.length;
+      return end === known.end ? known : { line: known.line, fields: known.fields, end };
+    }
     const near = text.indexOf(HEAD_END);
-    if (near >= 0) return this.#read(text, near, start + near + HEAD_END.length);
+    if (near >= 0) {
+      const length = near + HEAD_END.length;
+      const head = this.#read(text, near, start + length);
+      if (text.length === length) {
+        this.#known = head;
+        this.#knownText = text;
+      }
+      return head;
+    }
     const far = bytes.indexOf(HEAD_END_BYTES, start);
     if (far < 0) return start < bytes.length ? this.#gather(bytes, start) : undefined;
     const end = far + HEAD_END.length;

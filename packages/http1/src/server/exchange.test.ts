@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { type Served, serve, settle, Wire } from "../../test/wire.js";
 import type { Exchange } from "./exchange.js";
+import { RepeatedReply } from "./repeated-reply.js";
 
 /** Sends a request and answers it; what went out, and whether the connection was closed. */
 async function answer(
@@ -95,6 +96,49 @@ describe("a whole answer", () => {
     const { text, isClosed } = await answer(GET, reply(200, "a"), (served) => served.drain());
     expect(text).toContain("\r\nConnection: close\r\n");
     expect(isClosed).toBe(true);
+  });
+});
+
+describe("a repeated answer", () => {
+  const POST_OPEN = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+  it.each(
+    [200, 204, 429].flatMap((status) =>
+      ["", "abc", "caf\u00e9 \u{1f980}"].map((body) => [status, body] as const),
+    ),
+  )("goes out as a whole answer does, whatever the request: %d, %j", async (status, body) => {
+    const repeated = new RepeatedReply(status, "X: y\r\n", body);
+    // Twice each, so that those before and after one that differs are repeated too.
+    for (const text of [GET, GET, HEAD, OLD, OLD_KEPT, CLOSE, POST_OPEN, GET, HEAD, GET]) {
+      const whole = await answer(text, reply(status, body));
+      expect(await answer(text, (exchange) => exchange.repeat(repeated))).toEqual(whole);
+    }
+    const drain = (served: Served) => served.drain();
+    const drained = await answer(GET, reply(status, body), drain);
+    expect(await answer(GET, (exchange) => exchange.repeat(repeated), drain)).toEqual(drained);
+  });
+
+  it("has the date of its response, not of the first", async () => {
+    const repeated = new RepeatedReply(429, "", "a");
+    const dates: (string | undefined)[] = [];
+    for (const date of ["Date: today\r\n", "Date: tomorrow\r\n", "Date: tomorrow\r\n"]) {
+      const { text } = await answer(GET, (exchange) => {
+        (exchange.connection.server as { dateLine: () => string }).dateLine = () => date;
+        exchange.repeat(repeated);
+      });
+      dates.push(/Date: (\w+)/.exec(text)?.[1]);
+    }
+    expect(dates).toEqual(["today", "tomorrow", "tomorrow"]);
+  });
+
+  it("is the status and the end of its exchange", async () => {
+    const repeated = new RepeatedReply(429, "", "a");
+    for (let i = 0; i < 2; i++) {
+      await answer(GET, (exchange) => {
+        exchange.repeat(repeated);
+        expect([exchange.status, exchange.isEnded]).toEqual([429, true]);
+      });
+    }
   });
 });
 

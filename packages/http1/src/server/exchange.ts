@@ -7,6 +7,7 @@ import type { RequestBody } from "../request/request-body.js";
 import type { RequestFields } from "../request/request-fields.js";
 import type { RequestLine } from "../request/request-line.js";
 import { reasonPhraseOf } from "../response/reason-phrase.js";
+import type { RepeatedReply } from "./repeated-reply.js";
 
 /** What is notified about an exchange. */
 export interface ExchangeWatcher {
@@ -139,6 +140,25 @@ export class Exchange {
     // If all characters are ASCII there is nothing to encode, and head and body are one string.
     if (length === body.length || shown === "") this.#finish(head + shown);
     else this.#finish(Buffer.concat([Buffer.from(head, "latin1"), Buffer.from(shown)]));
+  }
+
+  /** Sends a whole response that other requests get too: see {@link RepeatedReply}. */
+  repeat(reply: RepeatedReply): void {
+    const { status, lines, body } = reply;
+    const { server } = this.connection;
+    const isUsual = this.minor > 0 && this.method !== "HEAD" && !this.closes;
+    if (!isUsual || server.isDraining || this.hasMuchLeft) {
+      this.reply(status, lines, body);
+      return;
+    }
+    const date = server.dateLine();
+    if (!reply.isFor(date)) {
+      const length = Buffer.byteLength(body);
+      const head = this.#toHead(status, reasonPhraseOf(status), lines, length);
+      reply.keep(date, head, this.#shown(status, body));
+    }
+    this.status = status;
+    this.#finish(reply.bytes);
   }
 
   /**
