@@ -2,9 +2,10 @@
 
 import type { MaybePromise } from "../src/base/maybe-promise.js";
 import type { OptionSite } from "../src/base/shapes/code-options.js";
+import { toRequestHandler } from "../src/http/handler/create-handler.js";
 import type { HandledRequest } from "../src/http/handler/handled-request.js";
 import type { RequestHandler } from "../src/http/handler/handler.js";
-import { type HttpOptions, toRequestHandler } from "../src/http/handler/http-options.js";
+import type { HttpOptions } from "../src/http/handler/http-options.js";
 import type { HttpRequest } from "../src/http/identity/http-request.js";
 import { parseRules } from "../src/rules/parse/parse.js";
 import { createPolicy } from "../src/rules/policy/create-policy.js";

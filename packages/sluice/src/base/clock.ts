@@ -150,7 +150,10 @@ export function countedMsOf(clock: Clock, isQuota: boolean): number {
 
 /** The time of a verb, for callers that don't want it read from the clock. */
 export interface TimeOptions {
-  /** Milliseconds since 1970 by the limiter's clock; default: what that clock says. Fractions are rounded down. */
+  /**
+   * Milliseconds since 1970 by the clock of the limiter or policy; default: what that clock says. Fractions are rounded
+   * down. In a policy, quotas go by the calendar all the same.
+   */
   nowMs?: number | undefined;
 }
 

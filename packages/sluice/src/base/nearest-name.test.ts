@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { createLimiter } from "../limiter/limiter.js";
 import type { LimiterOptions } from "../limiter/limiter-options.js";
-import type { RequestOptions } from "../limiter/limiter-verbs.js";
+import type { RequestOptions } from "../limiter/request-options.js";
 import { concurrency, fixedWindow, tokenBucket } from "../limits/limits.js";
 import { memoryStore } from "../stores/memory/memory-store.js";
 import { nearestName } from "./nearest-name.js";

@@ -13,6 +13,7 @@ import type {
   DecideOptions,
   Outcome,
   PeekOptions,
+  RefundedUnits,
   Settling,
   Store,
 } from "./store.js";
@@ -80,7 +81,7 @@ export class ForwardingStore implements Store {
     this.inner.forget?.(counter);
   }
 
-  refund(charges: readonly Charge[]): MaybePromise<void> {
+  refund(charges: readonly Charge[]): MaybePromise<RefundedUnits> {
     return this.inner.refund(charges);
   }
 

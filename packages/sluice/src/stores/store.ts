@@ -93,6 +93,10 @@ export interface Settling {
   readonly nowMs: number;
 }
 
+/** The units that each of a list of charges got back; nothing if the store does not know. */
+// biome-ignore lint/suspicious/noConfusingVoidType: most stores have nothing to return, and need not say so.
+export type RefundedUnits = readonly number[] | void;
+
 /** A store as limiters use it. */
 export interface Store {
   /** Whether answers come over a network, so that they may fail to come. Default: they don't. */
@@ -130,8 +134,11 @@ export interface Store {
    * counted under it. Open receipts can still be settled. Default: the store keeps nothing for a counter.
    */
   forget?(counter: Counter): void;
-  /** An operator's grant, capped at full. */
-  refund(charges: readonly Charge[]): MaybePromise<void>;
+  /**
+   * An operator's grant, capped at full. A store that acts once for each `requestId` returns the units that each charge
+   * got back, for one that is sent again those of the first time; others return nothing.
+   */
+  refund(charges: readonly Charge[]): MaybePromise<RefundedUnits>;
   /** Refuses every charge of this scope and key until then, by the time of `blockNowMs`. */
   block(scope: string, key: string, until: { untilMs: number; nowMs: number }): MaybePromise<void>;
   /** Ends a block immediately. */

@@ -36,7 +36,7 @@ const LIMITS =
 const DURATION = (max: number) =>
   `a whole number of milliseconds from 1 to ${max} or a string such as 500ms, 10s, 5m, 1h or 7d`;
 const RULE_FIELDS =
-  "id, enabled, match, key, onMissing, limit, tiers, overrides, cost, settle, when, onExceed, delayMsMax, rollout, consistency, durable, onStoreFailure, timeoutMs, priority, expose, shards, exempt, windowJitter";
+  "id, enabled, match, key, onMissing, limit, tiers, overrides, cost, settle, when, onExceed, delayMsMax, rollout, consistency, across, durable, onStoreFailure, timeoutMs, priority, expose, shards, exempt, windowJitter";
 
 const bucket = "limit: { tokenBucket: { capacity: 10, refillPerSecond: 1 } }";
 

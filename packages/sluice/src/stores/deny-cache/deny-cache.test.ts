@@ -21,7 +21,7 @@ import { storeConformance } from "../../testing/store-conformance.js";
 import { ForwardingStore } from "../forwarding-store.js";
 import { memoryStore } from "../memory/memory-store.js";
 import { prelimit } from "../prelimit/prelimit.js";
-import type { Charge, Counter, DecideOptions, Outcome, Store } from "../store.js";
+import type { Charge, Counter, DecideOptions, Outcome, RefundedUnits, Store } from "../store.js";
 import { type DenyCacheOptions, denyCache } from "./deny-cache.js";
 
 const START_MS = Date.UTC(2024, 5, 1, 12);
@@ -56,7 +56,7 @@ class Counting extends ForwardingStore {
 class Slow extends Counting {
   readonly #waiting: (() => void)[] = [];
 
-  override refund(charges: readonly Charge[]): MaybePromise<void> {
+  override refund(charges: readonly Charge[]): MaybePromise<RefundedUnits> {
     return this.answer(super.refund(charges));
   }
 
@@ -489,7 +489,7 @@ describe("what this process changes is seen immediately", () => {
       go = resolve;
     });
     class LateRefund extends ForwardingStore {
-      override refund(charges: readonly Charge[]): Promise<void> {
+      override refund(charges: readonly Charge[]): Promise<RefundedUnits> {
         return signal.then(() => super.refund(charges));
       }
     }

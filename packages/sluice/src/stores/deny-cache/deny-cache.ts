@@ -19,6 +19,7 @@ import type {
   DecideOptions,
   Outcome,
   PeekOptions,
+  RefundedUnits,
   Settling,
   Store,
 } from "../store.js";
@@ -152,7 +153,7 @@ export class DenyCacheStore extends ForwardingStore {
     return this.#clearAround(receipts, () => super.settle(settlings));
   }
 
-  override refund(charges: readonly Charge[]): MaybePromise<void> {
+  override refund(charges: readonly Charge[]): MaybePromise<RefundedUnits> {
     return this.#clearAround(charges, () => super.refund(charges));
   }
 

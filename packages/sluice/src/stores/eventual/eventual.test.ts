@@ -469,9 +469,9 @@ describe("while the sync fails", () => {
       if (this.mode === "refuse") return Promise.reject(new Error("down"));
       if (this.mode === "hang") return new Promise(() => {});
       if (this.mode === "garble") return Promise.resolve([]);
-      const standings = super.debit(charges) as readonly CounterStatus[];
+      const statuses = super.debit(charges) as readonly CounterStatus[];
       if (this.mode === "lose") return Promise.reject(new Error("cut"));
-      return Promise.resolve(standings);
+      return Promise.resolve(statuses);
     }
   }
 
@@ -506,10 +506,10 @@ describe("while the sync fails", () => {
   it("units that a slow store counts each time are sent twice at most", async () => {
     class Slow extends Failing {
       override debit(charges: readonly Charge[]) {
-        const standings = inner.debit(charges);
-        if (this.mode === "work") return standings as never;
+        const statuses = inner.debit(charges);
+        if (this.mode === "work") return statuses as never;
         return new Promise<never>((resolve) =>
-          clock.after(1_100, () => resolve(standings as never)),
+          clock.after(1_100, () => resolve(statuses as never)),
         );
       }
     }

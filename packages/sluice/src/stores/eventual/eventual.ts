@@ -162,9 +162,9 @@ export class EventualStore extends ForwardingStore {
 
   override debit(charges: readonly Charge[]): readonly CounterStatus[] {
     const localCounters = this.#lookAll(charges);
-    const standings = this.#local.debit(charges);
+    const statuses = this.#local.debit(charges);
     for (const [i, { cost }] of charges.entries()) localCounters[i].deltaUnits += cost;
-    return standings;
+    return statuses;
   }
 
   override settle(settlings: readonly Settling[]): void {
@@ -192,7 +192,7 @@ export class EventualStore extends ForwardingStore {
       localCounter.version++;
       return charge.cost > unsent ? [{ ...charge, cost: charge.cost - unsent }] : [];
     });
-    return rest.length === 0 ? undefined : this.inner.refund(rest);
+    return rest.length === 0 ? undefined : andThen(this.inner.refund(rest), () => undefined);
   }
 
   override reset(charges: readonly Charge[]): MaybePromise<void> {

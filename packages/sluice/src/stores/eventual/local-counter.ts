@@ -106,7 +106,7 @@ function takeUpTo(
 
 /** An answer of the store: how the key stood, asked for at `sentAtMs` and known at `nowMs`. */
 export interface SyncAnswer {
-  readonly standing: CounterStatus;
+  readonly status: CounterStatus;
   readonly sentAtMs: number;
   readonly nowMs: number;
 }
@@ -115,16 +115,16 @@ export interface SyncAnswer {
  * Makes the local counter agree with the store. Units that others spent but have not sent yet are
  * part of what was assumed since the last sync, so the local counter may exceed the store's by that much.
  */
-export function learnStanding(
+export function learnStatus(
   localCounter: LocalCounter,
   setup: LocalCounterSetup,
   answer: SyncAnswer,
 ): void {
-  const { standing, sentAtMs, nowMs } = answer;
+  const { status, sentAtMs, nowMs } = answer;
   const charge = { counter: localCounter.counter, key: localCounter.key, cost: 0, nowMs };
   const local = usedOf(setup.local, charge);
   // If the limit recovers in less time than the answer took, nothing is in use: a window has ended.
-  const used = standing.resetMs <= nowMs - sentAtMs ? 0 : standing.used;
+  const used = status.resetMs <= nowMs - sentAtMs ? 0 : status.used;
   const known = Math.max(0, used + localCounter.deltaUnits);
   const unsentMax = localCounter.assumedSinceUnits * unsentShare(localCounter.counter.limit);
   const unsent = Math.max(0, Math.min(local - known, unsentMax));
@@ -132,7 +132,7 @@ export function learnStanding(
   learnRate(localCounter, setup, {
     units: Math.max(0, Math.min(others, used)),
     sentAtMs,
-    hasRoom: known + unsent < standing.limit,
+    hasRoom: known + unsent < status.limit,
   });
   correct(setup.local, charge, known + unsent - local);
   localCounter.assumedUnits = unsent;
@@ -140,7 +140,7 @@ export function learnStanding(
   localCounter.owedUnits = 0;
   localCounter.assumedAtMs = nowMs;
   localCounter.learnedAtMs = sentAtMs;
-  localCounter.hadRoom = known < standing.limit;
+  localCounter.hadRoom = known < status.limit;
   localCounter.wasRefused = localCounter.isRefused;
   localCounter.isRefused = false;
 }

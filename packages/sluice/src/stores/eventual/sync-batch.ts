@@ -4,7 +4,7 @@
 import type { Clock } from "../../base/clock.js";
 import { isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import type { Charge, CounterStatus, Store } from "../store.js";
-import { type LocalCounter, type LocalCounterSetup, learnStanding } from "./local-counter.js";
+import { type LocalCounter, type LocalCounterSetup, learnStatus } from "./local-counter.js";
 
 /** What a batch works with. */
 export interface BatchSetup extends LocalCounterSetup {
@@ -56,13 +56,13 @@ export class Batch {
   }
 
   /** Corrects the local counters. */
-  learn(standings: readonly CounterStatus[], clockMs: number): void {
+  learn(statuses: readonly CounterStatus[], clockMs: number): void {
     for (const [i, localCounter] of this.localCounters.entries()) {
       // A refund or reset came in between: the answer is from before it.
       if (localCounter.version !== this.#versions[i]) continue;
       const nowMs = Math.max(localCounter.nowMs, clockMs + localCounter.skewMs);
       const sentAtMs = this.charges[i].nowMs;
-      learnStanding(localCounter, this.#setup, { standing: standings[i], sentAtMs, nowMs });
+      learnStatus(localCounter, this.#setup, { status: statuses[i], sentAtMs, nowMs });
     }
   }
 

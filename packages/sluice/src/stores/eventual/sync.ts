@@ -155,13 +155,13 @@ export class Sync {
     this.counts.syncs++;
     this.#ask(
       () => batch.send(),
-      (standings) => {
-        if (standings.length !== batch.localCounters.length) {
+      (statuses) => {
+        if (statuses.length !== batch.localCounters.length) {
           fail();
           return;
         }
-        this.#note(batch, standings);
-        this.#learnBlocks(batch, standings, goOn);
+        this.#note(batch, statuses);
+        this.#learnBlocks(batch, statuses, goOn);
       },
       fail,
     );
@@ -175,19 +175,19 @@ export class Sync {
     done?.();
   }
 
-  #note(batch: Batch, standings: readonly CounterStatus[]): void {
+  #note(batch: Batch, statuses: readonly CounterStatus[]): void {
     const { counts } = this;
     const clockMs = this.#setup.clock.now();
     counts.syncTookMsMax = Math.max(counts.syncTookMsMax, clockMs - batch.sentAtMs);
-    for (const { used, limit } of standings) {
+    for (const { used, limit } of statuses) {
       counts.overshootUnitsMax = Math.max(counts.overshootUnitsMax, used - limit);
     }
     counts.unitsSynced += batch.end();
-    if (!this.#isClosed) batch.learn(standings, clockMs);
+    if (!this.#isClosed) batch.learn(statuses, clockMs);
   }
 
-  /** A standing does not show blocks: of each key they are asked for once in a while. */
-  #learnBlocks(batch: Batch, standings: readonly CounterStatus[], goOn: () => void): void {
+  /** A status does not show blocks: of each key they are asked for once in a while. */
+  #learnBlocks(batch: Batch, statuses: readonly CounterStatus[], goOn: () => void): void {
     const { inner, local, clock } = this.#setup;
     const nowMs = clock.now();
     const due = batch.localCounters.flatMap((localCounter, i) =>
@@ -206,7 +206,7 @@ export class Sync {
         batch.localCounters[i].blocksSeenAtMs = nowMs;
         if (version !== this.blocksVersion || this.#isClosed) continue;
         // Debt delays both; a block delays only requests that ask to pass.
-        if (retryAfterMs <= standings[i].retryAfterMs) local.unblock(counter.scope, key);
+        if (retryAfterMs <= statuses[i].retryAfterMs) local.unblock(counter.scope, key);
         else local.block(counter.scope, key, { untilMs: nowMs + retryAfterMs, nowMs });
       }
       goOn();

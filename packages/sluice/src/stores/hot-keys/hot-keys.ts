@@ -182,7 +182,7 @@ export class HotKeysStore extends ForwardingStore {
   }
 
   override refund(charges: readonly Charge[]): MaybePromise<void> {
-    return this.#split(charges, (store, part) => store.refund(part));
+    return this.#split(charges, (store, part) => andThen(store.refund(part), () => undefined));
   }
 
   override reset(charges: readonly Charge[]): MaybePromise<void> {

@@ -16,6 +16,7 @@ import type {
   DecideOptions,
   Outcome,
   PeekOptions,
+  RefundedUnits,
   Settling,
   Store,
 } from "../store.js";
@@ -120,7 +121,7 @@ export class LeasedStore extends ForwardingStore {
     return this.#leases.without(this.#leases.leasesOf(asked), () => this.inner.debit(asked));
   }
 
-  override refund(charges: readonly Charge[]): MaybePromise<void> {
+  override refund(charges: readonly Charge[]): MaybePromise<RefundedUnits> {
     const asked = this.#leases.toInner(charges);
     return this.#leases.without(this.#leases.leasesOf(asked), () => this.inner.refund(asked));
   }

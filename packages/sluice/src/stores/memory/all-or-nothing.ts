@@ -36,14 +36,14 @@ export class AllOrNothing {
     const { length } = charges;
     const at = length > CHARGES_KEPT_MAX ? new Columns(length) : this.#columns;
     this.#locator.locateAll(charges, at);
-    const isPlain = hold === false && this.#blocks.isEmpty;
+    const isUnheld = hold === false && this.#blocks.isEmpty;
     // Allocated with its final length: an array that grows has room for many more.
     const verdicts = new Array<Verdict>(length);
     let allowed = true;
     for (let i = 0; i < length; i++) {
       const charge = charges[i];
       const verdict =
-        isPlain && canUndo(at, i)
+        isUnheld && canUndo(at, i)
           ? takeOnTrial(charge, at, i)
           : this.#takeOrWeigh(charges, at, i, hold, blockNowMs ?? charge.nowMs);
       if (!verdict.allowed && charge.shadow !== true) allowed = false;
@@ -128,7 +128,7 @@ function weigh(charges: readonly Charge[], at: Columns, i: number, blockedMs: nu
   const step = cells.weigh(slot, charges[i].cost, nowMs, countAlike(charges, cells));
   at.steps[i] = step;
   at.isAnyWeighed = true;
-  if (slot >= 0 && !step.allowed) cells.keepStanding(slot, charges[i].cost, nowMs);
+  if (slot >= 0 && !step.allowed) cells.keepUse(slot, charges[i].cost, nowMs);
   const verdict = toVerdict(step, cells.limit.capacity);
   return blockedMs > 0 ? toBlocked(asItStands(verdict, cells, slot, nowMs), blockedMs) : verdict;
 }
@@ -163,7 +163,7 @@ function keep({ cost, nowMs }: Charge, at: Columns, i: number, step: AnyStep): v
   // Claiming a slot for an earlier charge of this request may have moved this one's.
   const found = table.find(at.lows[i], at.highs[i]);
   if (cost === 0) {
-    if (found >= 0) cells.keepStanding(found, cost, at.timesMs[i]);
+    if (found >= 0) cells.keepUse(found, cost, at.timesMs[i]);
     return;
   }
   // By the time that all keys share: what others' loss costs is not known from this key's own.

@@ -6,20 +6,10 @@ import type { Charge, Counter } from "../store.js";
 import type { Cells } from "./cells/cells.js";
 import type { Columns } from "./columns.js";
 import type { KeyHash } from "./hash.js";
+import type { Located } from "./located.js";
 import type { OpenReceipts } from "./open-receipts.js";
 import type { Placement, Placements } from "./placements.js";
 import type { Table } from "./table/table.js";
-
-/** A charge found in its table: where, and when by its limit's time. */
-export interface Located {
-  readonly charge: Charge;
-  readonly placement: Placement;
-  readonly low: number;
-  readonly high: number;
-  /** -1 if the key has none. */
-  readonly slot: number;
-  readonly nowMs: number;
-}
 
 export class Locator {
   readonly #hash: KeyHash;

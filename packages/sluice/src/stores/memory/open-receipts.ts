@@ -6,7 +6,7 @@ import { algorithmOf } from "../../algorithms/algorithms.js";
 import { lowerReceipts, type OpenReceiptNumbers, standsFor } from "../../algorithms/receipts.js";
 import type { Receipt } from "../../algorithms/step.js";
 import { LinkedList, NO_PLACE } from "../../base/linked-list.js";
-import type { Located } from "./locator.js";
+import type { Located } from "./located.js";
 
 /** A receipt that is out, as it reads now. Copies of the receipt a caller has share it. */
 export interface OpenReceipt {

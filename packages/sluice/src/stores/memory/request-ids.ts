@@ -5,7 +5,7 @@
 import { BoundedMap } from "../../base/bounded-map.js";
 import { SluiceError, show } from "../../base/errors.js";
 import type { Charge, ChargeReceipt, Outcome } from "../store.js";
-import type { Located } from "./locator.js";
+import type { Located } from "./located.js";
 
 /** One charge of a request, as it is compared. */
 export interface RequestPrint {

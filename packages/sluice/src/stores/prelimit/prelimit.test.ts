@@ -52,6 +52,17 @@ function setUp(options: Partial<PrelimitOptions> = {}, limit: Limit | readonly L
 }
 
 describe("a flood", () => {
+  it("is stopped by a rate as by the limit that it stands for", () => {
+    const { clock, inner, check } = setUp({ limit: "20/second" });
+    for (let i = 0; i < 100; i++) check("key");
+    expect(inner.calls).toBe(20);
+    expect(check("key")).toMatchObject({ allowed: false });
+    expect(inner.calls).toBe(20);
+    clock.advance(2_000);
+    check("key");
+    expect(inner.calls).toBe(21);
+  });
+
   it.each<[string, Limit, number]>([
     ["token bucket", tokenBucket({ capacity: 20, refillPerSecond: 20 }), 20 + 20 * 10],
     [

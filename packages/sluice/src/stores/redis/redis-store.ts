@@ -15,7 +15,8 @@ import type {
   Settling,
   Store,
 } from "../store.js";
-import { type RedisClient, type RedisPort, toPort } from "./client/client.js";
+import { type RedisClient, toPort } from "./client/client.js";
+import type { RedisPort } from "./client/redis-port.js";
 import { decideAcross } from "./compensation.js";
 import { KeyNames } from "./keys.js";
 import { type Script, scripts } from "./lua/scripts.js";
@@ -108,7 +109,7 @@ export class RedisStore implements Store {
 
   async debit(charges: readonly Charge[]): Promise<readonly CounterStatus[]> {
     return this.#eachGroup(charges, (group) =>
-      this.#read(scripts.debit, group, (reply, limit) => reply.standing(limit)),
+      this.#read(scripts.debit, group, (reply, limit) => reply.status(limit)),
     );
   }
 

@@ -108,13 +108,14 @@ export class Deadlines {
   }
 
   #expireBy(byMs: number, seen: string): void {
-    // One error for all requests that expire together.
-    const failure = this.#toFailure(seen);
+    // One error for all requests that expire together, made only if one does: most answers come in time.
+    let failure: unknown;
     // Requests that are added meanwhile are due later, or belong to the caller that closes the queue.
     for (let left = this.#size; left > 0; left--) {
       const first = this.#first;
       if (first === undefined || first.dueMs > byMs) return;
       this.end(first);
+      failure ??= this.#toFailure(seen);
       first.expire(failure);
     }
   }

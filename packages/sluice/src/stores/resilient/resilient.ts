@@ -14,6 +14,7 @@ import type {
   DecideOptions,
   Outcome,
   PeekOptions,
+  RefundedUnits,
   Settling,
   Store,
 } from "../store.js";
@@ -180,7 +181,7 @@ export class ResilientStore extends ForwardingStore {
   }
 
   /** Grants in the fallback too, so that a key that was granted something is not left waiting. */
-  override refund(charges: readonly Charge[]): MaybePromise<void> {
+  override refund(charges: readonly Charge[]): MaybePromise<RefundedUnits> {
     this.#mustBeOpen();
     this.#fallback.refund(charges);
     return this.#operate(() => this.inner.refund(charges), charges.length);

@@ -205,8 +205,8 @@ describe("verbs", () => {
     expect(left()).toBe(92);
     const used = [0, 1, 2, 3].map((i) => {
       const part = { ...charge(0), counter: { ...counter, limit: splitLimit(limit, 4)[i] } };
-      const [standing] = inner.debit([{ ...part, key: `key~${i}/4` }]) as CounterStatus[];
-      return Math.round(standing.used);
+      const [status] = inner.debit([{ ...part, key: `key~${i}/4` }]) as CounterStatus[];
+      return Math.round(status.used);
     });
     expect(used).toEqual([3, 0, 5, 0]);
     store.refund([charge(1_000)]);
@@ -241,9 +241,9 @@ describe("verbs", () => {
   it("debit without a caller charges one shard and reports all", () => {
     const { store, left } = make(4);
     for (let n = 0; n < 6; n++) store.debit([charge(3)]);
-    const [standing] = store.debit([charge(0)]) as CounterStatus[];
-    expect(standing).toMatchObject({ limit: 100, remaining: 82, allowed: true });
-    expect(standing.used).toBeCloseTo(18, 9);
+    const [status] = store.debit([charge(0)]) as CounterStatus[];
+    expect(status).toMatchObject({ limit: 100, remaining: 82, allowed: true });
+    expect(status.used).toBeCloseTo(18, 9);
     const [own] = store.debit([charge(0, "caller")]) as CounterStatus[];
     expect(own).toMatchObject({ limit: 25, remaining: left("caller") });
   });

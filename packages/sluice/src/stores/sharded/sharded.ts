@@ -82,25 +82,30 @@ export class ShardedStore extends ForwardingStore {
       const all = this.#toParts(charge);
       return all.length === 1 ? all : all.map((part, i) => (i === shard ? part : idle(part)));
     });
-    return andThen(this.inner.debit(parts.flat()), (standings) =>
-      gather(parts, standings, joinStandings),
+    return andThen(this.inner.debit(parts.flat()), (statuses) =>
+      gather(parts, statuses, joinStatuses),
     );
   }
 
   /** Without a caller, the shards with the most in use are refunded first. */
   override refund(charges: readonly Charge[]): MaybePromise<void> {
     const parts = charges.map((charge) => this.#toParts(charge));
-    if (parts.every(({ length }) => length === 1)) return this.inner.refund(parts.flat());
-    return andThen(this.inner.debit(parts.flat().map(idle)), (standings) => {
-      const used = standings.map((standing) => standing.used);
+    if (parts.every(({ length }) => length === 1)) return this.#refund(parts.flat());
+    return andThen(this.inner.debit(parts.flat().map(idle)), (statuses) => {
+      const used = statuses.map((status) => status.used);
       let start = 0;
       const grants = parts.flatMap((all) => {
         const usedOfAll = used.slice(start, start + all.length);
         start += all.length;
         return all.length === 1 ? all : grantByUse(all, usedOfAll);
       });
-      return this.inner.refund(grants);
+      return this.#refund(grants);
     });
+  }
+
+  /** What each shard got back says little of the whole: it is not returned. */
+  #refund(grants: readonly Charge[]): MaybePromise<void> {
+    return andThen(this.inner.refund(grants), () => undefined);
   }
 
   override reset(charges: readonly Charge[]): MaybePromise<void> {
@@ -226,8 +231,8 @@ function joinVerdicts(verdicts: readonly Verdict[]): Verdict {
   return blockedMs === undefined ? joined : { ...joined, blockedMs };
 }
 
-function joinStandings(standings: readonly CounterStatus[]): CounterStatus {
-  return { ...joinVerdicts(standings), used: sum(standings.map(({ used }) => used)) };
+function joinStatuses(statuses: readonly CounterStatus[]): CounterStatus {
+  return { ...joinVerdicts(statuses), used: sum(statuses.map(({ used }) => used)) };
 }
 
 /** Splits a grant: the part that is used most gets what it uses first, then the next. */

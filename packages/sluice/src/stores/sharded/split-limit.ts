@@ -25,8 +25,9 @@ export function splitLimit(limit: Limit, shards: number): readonly Limit[] {
   }
   const units = Math.floor(limit.capacity / shards);
   const more = limit.capacity - units * shards;
-  const small = cut(limit, units, shards);
-  const large = more > 0 ? cut(limit, units + 1, shards) : small;
+  const rate = { part: 1, of: shards };
+  const small = partOfLimit(limit, units, rate);
+  const large = more > 0 ? partOfLimit(limit, units + 1, rate) : small;
   return Array.from({ length: shards }, (_, i) => (i < more ? large : small));
 }
 
@@ -35,30 +36,44 @@ function cannotSplit({ capacity: limit, algorithm }: Limit, shards: number, why:
   throw new SluiceError("SLUICE_LIMIT_INVALID", seen);
 }
 
-/** A limit of that many units and of one part in `shards` of the rate. */
-function cut(limit: Limit, units: number, shards: number): Limit {
+/** A part of a rate: `part` of `of`, both whole numbers. */
+export interface RatePart {
+  readonly part: number;
+  readonly of: number;
+}
+
+/**
+ * A limit of that many units and of a part of the rate. Windows, periods and permits last as long as before.
+ *
+ * @throws SluiceError `SLUICE_LIMIT_INVALID` if the rate can't be counted exactly.
+ */
+export function partOfLimit(limit: Limit, units: number, rate: RatePart): Limit {
   switch (limit.algorithm) {
     case "tokenBucket":
-      return cutTokenBucket(limit, units, shards);
+      return partOfTokenBucket(limit, units, rate);
     case "leakyBucket": {
-      const { ratePerSecond, mode } = limit;
-      return leakyBucket({ ratePerSecond: ratePerSecond / shards, queueSize: units - 1, mode });
+      const ratePerSecond = (limit.ratePerSecond * rate.part) / rate.of;
+      return leakyBucket({ ratePerSecond, queueSize: units - 1, mode: limit.mode });
     }
     default:
       // Half a unit more, so that no rounding of the quotient can cost a whole one.
-      return scaleLimit(limit, (units + 0.5) / limit.capacity);
+      return scaleLimit(limit, Math.min(1, (units + 0.5) / limit.capacity));
   }
 }
 
-/** Exact where it can be: the same amount in a longer time, or a part of it in the same. */
-function cutTokenBucket(limit: TokenBucketLimit, units: number, shards: number): TokenBucketLimit {
+/** Exact where it can be: a part of the amount in the same time, or the same amount in a longer time. */
+function partOfTokenBucket(
+  limit: TokenBucketLimit,
+  capacity: number,
+  { part, of }: RatePart,
+): TokenBucketLimit {
   const { amount, everyMs } = limit.refill;
-  if (amount % shards === 0) {
-    return tokenBucket({ capacity: units, refill: { amount: amount / shards, everyMs } });
+  const product = amount * part;
+  if (product % of === 0) {
+    return tokenBucket({ capacity, refill: { amount: product / of, everyMs } });
   }
-  if (everyMs * shards <= WINDOW_MS_MAX) {
-    return tokenBucket({ capacity: units, refill: { amount, everyMs: everyMs * shards } });
+  if (everyMs * of <= WINDOW_MS_MAX) {
+    return tokenBucket({ capacity, refill: { amount: product, everyMs: everyMs * of } });
   }
-  const refillPerSecond = (amount * 1000) / everyMs / shards;
-  return tokenBucket({ capacity: units, refillPerSecond });
+  return tokenBucket({ capacity, refillPerSecond: (product * 1000) / everyMs / of });
 }

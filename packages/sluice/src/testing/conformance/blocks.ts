@@ -1,9 +1,10 @@
 // Claims about blocks: they refuse one key under every limit of its limiter, and end on time.
 
 import { fixedWindow, tokenBucket } from "../../limits/limits.js";
+import type { Claim, Stand } from "./claim.js";
 import { expectDecision, expectEqual } from "./expect.js";
 import { allLimits, forEachKind, type LimitMaker } from "./samples.js";
-import { type Claim, Gate, type Stand } from "./stand.js";
+import { Gate } from "./stand.js";
 
 const GROUP = "a block refuses its key until it ends";
 const limits = [

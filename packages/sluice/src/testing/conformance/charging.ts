@@ -2,9 +2,10 @@
 // only itself, and callers at the same time no more than one after another.
 
 import { fixedWindow, type Limit, slidingWindowLog, tokenBucket } from "../../limits/limits.js";
+import type { Claim, Stand } from "./claim.js";
 import { expectDecision, expectEqual } from "./expect.js";
 import { allLimits, forEachKind, type LimitMaker, permitLimits, rateLimits } from "./samples.js";
-import { type Claim, Gate, type Stand } from "./stand.js";
+import { Gate } from "./stand.js";
 
 const REFUSALS = "a refusal costs nothing";
 const SEVERAL = "several limits are charged all or none";

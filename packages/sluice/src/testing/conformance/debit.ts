@@ -4,9 +4,10 @@
 import type { Verdict } from "../../base/decision.js";
 import { type Limit, tokenBucket } from "../../limits/limits.js";
 import type { ChargeReceipt, CounterStatus } from "../../stores/store.js";
+import type { Claim, Stand } from "./claim.js";
 import { expectDecision, expectEqual } from "./expect.js";
 import { allLimits, forEachKind, heldBy, type LimitMaker, rateLimits } from "./samples.js";
-import { type Claim, Gate, type Stand } from "./stand.js";
+import { Gate } from "./stand.js";
 
 const DEBITED = "a debit charges without asking and reports what is in use";
 const HELD = "a charge that is held briefly is settled for what it really cost";
@@ -33,9 +34,9 @@ export const debitClaims: readonly Claim[] = [
 ];
 
 async function debit(stand: Stand, gate: Gate, key: string, cost: number): Promise<CounterStatus> {
-  const standings = await stand.store.debit(gate.charges(key, cost));
-  expectEqual("standings of one charge", standings.length, 1);
-  return standings[0];
+  const statuses = await stand.store.debit(gate.charges(key, cost));
+  expectEqual("statuses of one charge", statuses.length, 1);
+  return statuses[0];
 }
 
 function expectUsed(what: string, seen: CounterStatus, used: number): void {
@@ -67,19 +68,19 @@ async function debitIdle(stand: Stand, make: LimitMaker): Promise<void> {
 async function debitMore(stand: Stand, make: LimitMaker): Promise<void> {
   const gate = new Gate(stand, make(10));
   await gate.take("key", 3);
-  const standing = await debit(stand, gate, "key", 4);
-  expectUsed("3 taken, 4 debited", standing, 7);
-  await expectAsPeek("3 taken, 4 debited", stand, gate, standing);
+  const status = await debit(stand, gate, "key", 4);
+  expectUsed("3 taken, 4 debited", status, 7);
+  await expectAsPeek("3 taken, 4 debited", stand, gate, status);
   expectDecision("the 3 left", await gate.take("key", 3), { allowed: true, remaining: 0 });
 }
 
 async function debitBeyond(stand: Stand, make: LimitMaker): Promise<void> {
   const gate = new Gate(stand, make(10));
   await gate.take("key", 6);
-  const standing = await debit(stand, gate, "key", 10);
-  expectUsed("6 taken, 10 debited", standing, 16);
-  expectDecision("6 taken, 10 debited", standing, { allowed: false, remaining: 0 });
-  await expectAsPeek("6 taken, 10 debited", stand, gate, standing);
+  const status = await debit(stand, gate, "key", 10);
+  expectUsed("6 taken, 10 debited", status, 16);
+  expectDecision("6 taken, 10 debited", status, { allowed: false, remaining: 0 });
+  await expectAsPeek("6 taken, 10 debited", stand, gate, status);
   expectDecision("1 of none", await gate.take("key"), { allowed: false, remaining: 0 });
 }
 
@@ -101,9 +102,9 @@ async function debitNothing(stand: Stand, make: LimitMaker): Promise<void> {
   expectDecision("of an idle key", idle, { allowed: true, remaining: 10, resetMs: 0 });
   await gate.take("key", 3);
   for (let n = 0; n < 3; n++) {
-    const standing = await debit(stand, gate, "key", 0);
-    expectUsed(`3 taken, reported ${n} times`, standing, 3);
-    await expectAsPeek(`3 taken, reported ${n} times`, stand, gate, standing);
+    const status = await debit(stand, gate, "key", 0);
+    expectUsed(`3 taken, reported ${n} times`, status, 3);
+    await expectAsPeek(`3 taken, reported ${n} times`, stand, gate, status);
   }
 }
 
@@ -121,8 +122,8 @@ async function reportParts(stand: Stand): Promise<void> {
 async function payDebt(stand: Stand): Promise<void> {
   const limit = tokenBucket({ capacity: 10, refill: { amount: 1, everyMs: 1000 } });
   const gate = new Gate(stand, limit);
-  const standing = await debit(stand, gate, "key", 15);
-  expectDecision("15 of 10", standing, { retryAfterMs: 5000, resetMs: 15_000 });
+  const status = await debit(stand, gate, "key", 15);
+  expectDecision("15 of 10", status, { retryAfterMs: 5000, resetMs: 15_000 });
   stand.clock.advance(5999);
   expectDecision("1 ms early", await gate.take("key"), { allowed: false, retryAfterMs: 1 });
   stand.clock.advance(1);
@@ -134,11 +135,11 @@ async function debitSeveral(stand: Stand): Promise<void> {
   const gate = new Gate(stand, limits);
   const charges = gate.charges("key", 1).map((charge, i) => ({ ...charge, cost: i }));
   const more = gate.charges("other", 1).slice(0, 2);
-  const standings = await stand.store.debit([...charges, ...more]);
-  expectEqual("standings", standings.length, limits.length + 2);
+  const statuses = await stand.store.debit([...charges, ...more]);
+  expectEqual("statuses", statuses.length, limits.length + 2);
   const used = [...limits.keys(), 1, 1];
-  standings.forEach((standing, i) => {
-    expectUsed(`charge ${i}`, standing, used[i]);
+  statuses.forEach((status, i) => {
+    expectUsed(`charge ${i}`, status, used[i]);
   });
   const left = limits.map((_, i) => 10 - i);
   expectEqual("left under each", await gate.left("key"), left);

@@ -8,10 +8,11 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits/limits.js";
+import type { Claim, Stand } from "./claim.js";
 import { expectDecision, expectEqual } from "./expect.js";
 import { hostileKeys, illFormedKeys } from "./hostile-keys.js";
 import { allLimits, forEachKind, type LimitMaker, rateLimits } from "./samples.js";
-import { type Claim, Gate, type Stand } from "./stand.js";
+import { Gate } from "./stand.js";
 
 const KEYS = "keys that differ in anything are counted apart";
 const NAMES = "limiters share a counter by name alone";

@@ -53,7 +53,7 @@ export class Reference {
     const decision = combine(
       weighed.map(({ cell, step }) =>
         blockedMs > 0
-          ? toBlocked(toStanding(cell, step, nowMs), blockedMs)
+          ? toBlocked(decisionOf(cell, step, nowMs), blockedMs)
           : toDecision(cell, step),
       ),
     );
@@ -75,7 +75,7 @@ export class Reference {
     const blockedMs = this.#blockedMs(key, nowMs);
     return combine(
       this.#cellsOf(key).map((cell) =>
-        toBlocked(toStanding(cell, weigh(cell, cost, nowMs), nowMs), blockedMs),
+        toBlocked(decisionOf(cell, weigh(cell, cost, nowMs), nowMs), blockedMs),
       ),
     );
   }
@@ -186,7 +186,7 @@ function weigh(cell: Cell, cost: number, nowMs: number): Step<unknown> {
 }
 
 /** The answer to a charge that is not taken. */
-function toStanding(cell: Cell, step: Step<unknown>, nowMs: number): Decision {
+function decisionOf(cell: Cell, step: Step<unknown>, nowMs: number): Decision {
   const { remaining, resetMs } = weigh(cell, 0, nowMs);
   return toDecision(cell, { ...step, remaining, resetMs });
 }

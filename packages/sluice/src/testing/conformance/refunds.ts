@@ -3,9 +3,10 @@
 
 import type { Reservation } from "../../limiter/reservation.js";
 import { concurrency, leakyBucket } from "../../limits/limits.js";
+import type { Algorithm, Claim, Stand } from "./claim.js";
 import { expectDecision, expectEqual, expectError } from "./expect.js";
 import { allLimits, forEachKind, type LimitMaker, permitLimits, rateLimits } from "./samples.js";
-import { type Algorithm, type Claim, Gate, limiterOn, type Stand } from "./stand.js";
+import { Gate, limiterOn } from "./stand.js";
 
 const SETTLED = "a reservation is settled once, for what it really cost";
 const GRANTED = "a refund is capped at full";

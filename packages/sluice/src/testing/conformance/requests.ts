@@ -1,9 +1,10 @@
 // Claims about requests that say who they are: sent twice, they count once.
 
 import { concurrency, tokenBucket } from "../../limits/limits.js";
+import type { Claim, Stand } from "./claim.js";
 import { expectDecision, expectEqual, expectError } from "./expect.js";
 import { allLimits, forEachKind, type LimitMaker } from "./samples.js";
-import { type Claim, Gate, limiterOn, type Stand } from "./stand.js";
+import { Gate, limiterOn } from "./stand.js";
 
 const GROUP = "a requestId makes a request count once";
 const requestId = "request 1";

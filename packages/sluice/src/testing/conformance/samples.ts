@@ -11,7 +11,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits/limits.js";
-import type { Algorithm, Claim, Stand } from "./stand.js";
+import type { Algorithm, Claim, Stand } from "./claim.js";
 
 /** Makes a limit of so many units, all of the same kind. */
 export type LimitMaker = (units: number) => Limit;

@@ -3,38 +3,13 @@
 
 import type { Decision, Verdict } from "../../base/decision.js";
 import { createLimiter } from "../../limiter/limiter.js";
-import type { Limiter, RequestOptions } from "../../limiter/limiter-verbs.js";
+import type { Limiter } from "../../limiter/limiter-verbs.js";
+import type { RequestOptions } from "../../limiter/request-options.js";
 import type { Limit } from "../../limits/limits.js";
-import type { Charge, Store } from "../../stores/store.js";
+import type { Charge } from "../../stores/store.js";
 import { asAnotherProcess } from "../another-process.js";
-import type { ManualClock } from "../manual-clock.js";
+import type { Stand } from "./claim.js";
 import { toHeld } from "./samples.js";
-
-/** Where a claim is checked. The store is its own and empty, the clock shows a noon of 2024. */
-export interface Stand {
-  readonly store: Store;
-  readonly clock: ManualClock;
-  /** Of all randomness. */
-  readonly seed: number;
-  /** How many random traces a claim about them runs. */
-  readonly traces: number;
-  /** The algorithms whose limits the store holds. */
-  readonly algorithms: ReadonlySet<Algorithm>;
-}
-
-/** The name of an algorithm. */
-export type Algorithm = Limit["algorithm"];
-
-/** One promise of a store, and the check that it is kept: it throws if not. */
-export interface Claim {
-  /** A claim about several titles. */
-  readonly group: string;
-  /** What of the group is checked; no two of a group are the same. */
-  readonly title: string;
-  /** The algorithms that it is about: a store that does not hold all of them is not checked. Default: any will do. */
-  readonly about?: readonly Algorithm[];
-  check(stand: Stand): Promise<void>;
-}
 
 /**
  * A limiter on the stand's store, and on that alone: nothing answers in its place if it fails. Each is that of

@@ -1,8 +1,9 @@
 // The step tables, run through a limiter: the same numbers that the pure functions have to show.
 
 import { type StepCase, type StepRow, stepCases } from "../step-tables.js";
+import type { Claim, Stand } from "./claim.js";
 import { expectDecision } from "./expect.js";
-import { type Claim, Gate, type Stand } from "./stand.js";
+import { Gate } from "./stand.js";
 
 /** One claim for each table. */
 export const tableClaims: readonly Claim[] = stepCases.map((stepCase) => ({

@@ -7,11 +7,12 @@ import { TIME_MS_MAX } from "../../base/clock.js";
 import type { Decision } from "../../base/decision.js";
 import type { Limiter } from "../../limiter/limiter-verbs.js";
 import type { Limit } from "../../limits/limits.js";
+import type { Algorithm, Claim, Stand } from "./claim.js";
 import { expectDecision } from "./expect.js";
 import { Random } from "./random.js";
 import { drawLimit } from "./random-limits.js";
 import { Reference, type ReferenceOutcome } from "./reference.js";
-import { type Algorithm, type Claim, isHeld, limiterOn, type Stand } from "./stand.js";
+import { isHeld, limiterOn } from "./stand.js";
 
 const GROUP = "random traces are answered as the pure functions answer them";
 const STEPPING_GROUP =

@@ -50,7 +50,7 @@ export interface Cells {
    * For a charge that takes nothing, because it was refused or costs 0: keeps the same use, counted from
    * now if the clock stepped back.
    */
-  keepStanding(slot: number, cost: number, nowMs: number): void;
+  keepUse(slot: number, cost: number, nowMs: number): void;
   /** Takes over what `from` kept of the same key, in this or another table. */
   adopt(slot: number, from: Cells, fromSlot: number, times: CarryTimes): void;
 }
@@ -89,7 +89,7 @@ export class ValueCells implements Cells {
     return toVerdict(step, limit.capacity);
   }
 
-  keepStanding(slot: number, cost: number, nowMs: number): void {
+  keepUse(slot: number, cost: number, nowMs: number): void {
     this.decide(slot, cost, nowMs);
   }
 

@@ -124,7 +124,7 @@ export class EntryCells implements Cells {
     this.#insert(slot, list, step.mark, cost);
   }
 
-  keepStanding(slot: number, _cost: number, nowMs: number): void {
+  keepUse(slot: number, _cost: number, nowMs: number): void {
     this.#live(slot, nowMs);
   }
 

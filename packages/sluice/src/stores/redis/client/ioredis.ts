@@ -2,7 +2,7 @@
 // connection, queues while there is none and retries for seconds: a charge could happen twice, and
 // a decision could stall. The store uses a duplicate with all of that off, and a quick reconnect.
 
-import type { RedisPort } from "./client.js";
+import type { RedisPort } from "./redis-port.js";
 import { ConnectionFailure, untilReady } from "./until-ready.js";
 
 interface IoredisOptions {

@@ -1,7 +1,7 @@
 // The port over node-redis. It never sends a command twice by itself, so the user's own client is
 // used as it is; its user connects it and closes it.
 
-import type { RedisPort } from "./client.js";
+import type { RedisPort } from "./redis-port.js";
 import { ConnectionFailure, untilReady } from "./until-ready.js";
 
 /** What of node-redis is used. */

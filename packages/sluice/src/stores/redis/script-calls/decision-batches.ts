@@ -25,7 +25,7 @@ export interface Request {
 /** A request that waits for its answer. */
 class Asked {
   readonly request: Request;
-  readonly isPlain: boolean;
+  readonly isShort: boolean;
   /** One of these two is called, once. */
   readonly answer: (outcome: Outcome) => void;
   readonly fail: (error: unknown) => void;
@@ -38,7 +38,7 @@ class Asked {
     fail: (error: unknown) => void,
   ) {
     this.request = request;
-    this.isPlain = isPlain(request);
+    this.isShort = isShort(request);
     this.answer = answer;
     this.fail = fail;
   }
@@ -111,11 +111,11 @@ export class Decisions {
     this.#queue = [];
     this.#queuedCharges = 0;
     for (const batch of this.#setup.isCluster ? byTag(queue) : [queue]) {
-      const plain = batch.filter((asked) => asked.isPlain);
-      if (plain.length > 0) this.#send(plain, scripts.check);
-      if (plain.length === batch.length) continue;
+      const short = batch.filter((asked) => asked.isShort);
+      if (short.length > 0) this.#send(short, scripts.check);
+      if (short.length === batch.length) continue;
       this.#send(
-        batch.filter((asked) => !asked.isPlain),
+        batch.filter((asked) => !asked.isShort),
         scripts.decide,
       );
     }
@@ -160,8 +160,8 @@ export class Decisions {
   }
 
   /** In the order in which the scripts read. Returns what is known of its receipts and id. */
-  #writeRequest(writer: CallWriter, { request, isPlain }: Asked): HeldAs | undefined {
-    if (!isPlain) return this.#writeWhole(writer, request);
+  #writeRequest(writer: CallWriter, { request, isShort }: Asked): HeldAs | undefined {
+    if (!isShort) return this.#writeWhole(writer, request);
     writer.plainRequest(request.charges, request.tags);
     return undefined;
   }
@@ -170,7 +170,7 @@ export class Decisions {
     const { numbers } = writer;
     const { requestId } = options;
     const hold = options.hold === "lease" ? true : (options.hold ?? false);
-    const hasMore = hold === true || !charges.every(isPlainCharge);
+    const hasMore = hold === true || !charges.every(isShortCharge);
     const keepMs = hold === true ? keepMsOf(charges) : NOTE_MS;
     const record =
       requestId === undefined
@@ -229,13 +229,13 @@ function readAnswer(asked: Asked, reply: ReplyReader, held: HeldAs | undefined):
 }
 
 /** Whether the short way serves: counters are single values, and nothing has to be remembered. */
-function isPlain({ charges, options: { requestId, hold } }: Request): boolean {
+function isShort({ charges, options: { requestId, hold } }: Request): boolean {
   const isKept = hold === true || hold === "lease";
-  return requestId === undefined && !isKept && charges.every(isPlainCharge);
+  return requestId === undefined && !isKept && charges.every(isShortCharge);
 }
 
 /** Whether there is nothing more to send than its numbers. */
-function isPlainCharge({ counter: { limit }, shadow }: Charge): boolean {
+function isShortCharge({ counter: { limit }, shadow }: Charge): boolean {
   return shadow !== true && !isList(limit) && !isShifted(limit);
 }
 

@@ -63,7 +63,7 @@ export class ReplyReader {
   }
 
   /** The next verdict with what is in use. */
-  standing(limit: Limit): CounterStatus {
+  status(limit: Limit): CounterStatus {
     const verdict = this.verdict(limit);
     const inUse = this.#next();
     const used = "fullTicks" in limit ? (inUse / limit.fullTicks) * limit.capacity : inUse;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { RedisPort } from "../client/client.js";
+import type { RedisPort } from "../client/redis-port.js";
 import { scripts } from "../lua/scripts.js";
 import { type Call, Calls, LostReply, PeriodUnknown } from "./script-calls.js";
 

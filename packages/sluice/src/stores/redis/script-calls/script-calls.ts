@@ -4,7 +4,7 @@
 
 import { startTimer, systemClock } from "../../../base/clock.js";
 import { SluiceError } from "../../../base/errors.js";
-import type { RedisPort } from "../client/client.js";
+import type { RedisPort } from "../client/redis-port.js";
 import type { Script } from "../lua/scripts.js";
 import { checkServer } from "../server-check.js";
 

@@ -1,0 +1,187 @@
+// Three Redis servers, one a region, and a fault proxy on every way from one region to another.
+
+import { Redis } from "ioredis";
+import {
+  type FaultProxy,
+  type RedisProcess,
+  startFaultProxy,
+  startRedis,
+} from "sluice-test-servers";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Clock, systemClock } from "../../src/base/clock.js";
+import { createPolicy, type Facts, type Policy } from "../../src/rules/rules.js";
+import { redisStore } from "../../src/stores/redis/redis.js";
+import type { Store } from "../../src/stores/store.js";
+import { Random } from "../../src/testing/conformance/random.js";
+import { longWindowMs } from "./servers.js";
+
+const NAMES = ["eu", "us", "ap"] as const;
+type Name = (typeof NAMES)[number];
+const facts: Facts = { method: "GET", path: "/", ip: "203.0.113.10" };
+
+const servers = new Map<Name, RedisProcess>();
+/** The way from a region to the home region. */
+const ways = new Map<Name, FaultProxy>();
+const ends: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  for (const name of NAMES) servers.set(name, await startRedis());
+  const home = server("eu");
+  for (const name of NAMES) ways.set(name, await startFaultProxy({ port: home.port }));
+});
+afterAll(async () => {
+  for (const way of ways.values()) way.close();
+  for (const each of servers.values()) await each.stop();
+});
+beforeEach(async () => {
+  for (const each of servers.values()) await each.command("FLUSHALL");
+});
+afterEach(async () => {
+  for (const way of ways.values()) await way.heal();
+  for (const end of ends.splice(0)) await end();
+});
+
+function server(name: Name): RedisProcess {
+  return servers.get(name) as RedisProcess;
+}
+
+function way(name: Name): FaultProxy {
+  return ways.get(name) as FaultProxy;
+}
+
+/** A policy of one process in a region. Its own store is near, that of the home region behind the proxy. */
+function policyIn(self: Name, rule: object, clock: Clock = systemClock): Policy {
+  const addressOf = (name: Name) => (name === "eu" && self !== "eu" ? way(self) : server(name));
+  const stores: Record<string, Store> = {};
+  for (const name of NAMES) {
+    const client = new Redis({ host: addressOf(name).host, port: addressOf(name).port });
+    client.on("error", () => {});
+    stores[name] = redisStore(client);
+    ends.push(async () => client.disconnect());
+  }
+  const policy = createPolicy({
+    rules: { version: 1, rules: [{ id: "global", ...rule }] },
+    regions: { self, home: "eu", stores },
+    clock,
+  });
+  ends.unshift(() => policy.close());
+  return policy;
+}
+
+const limit = (units: number) => ({ fixedWindow: { limit: units, windowMs: longWindowMs() } });
+
+/** Sends requests in all regions together, and returns how many each admitted. */
+async function burst(policies: readonly Policy[], count: number): Promise<number[]> {
+  const sums = policies.map(() => 0);
+  await Promise.all(
+    policies.flatMap((policy, i) =>
+      Array.from({ length: count }, async () => {
+        if ((await policy.admit(facts)).allowed) sums[i]++;
+      }),
+    ),
+  );
+  return sums;
+}
+
+const total = (sums: readonly number[]) => sums.reduce((sum, n) => sum + n, 0);
+
+describe("three regions with a Redis server each", () => {
+  it("across each admit the limit in each region", async () => {
+    const policies = NAMES.map((name) => policyIn(name, { timeoutMs: 5_000, limit: limit(20) }));
+    expect(await burst(policies, 40)).toEqual([20, 20, 20]);
+  });
+
+  it("across split admit the limit together, also when the home region is cut off", async () => {
+    const policies = NAMES.map((name) =>
+      policyIn(name, { across: "split", timeoutMs: 5_000, limit: limit(20) }),
+    );
+    way("us").partition();
+    expect(await burst(policies, 40)).toEqual([7, 6, 7]);
+  });
+
+  it.each([80, 200])(
+    "across central admit the limit together at a round trip of %d ms",
+    async (ms) => {
+      const policies = NAMES.map((name) =>
+        policyIn(name, { across: "central", timeoutMs: 5_000, limit: limit(30) }),
+      );
+      for (const name of NAMES) way(name).delay(ms / 2);
+      const sums = await burst(policies, 30);
+      expect(total(sums)).toBe(30);
+    },
+  );
+
+  it("across central a region that is cut off refuses, and comes back by itself", async () => {
+    const policies = ["us", "ap"].map((name) =>
+      policyIn(name as Name, { across: "central", timeoutMs: 200, limit: limit(500) }),
+    );
+    const [us, ap] = policies;
+    expect((await us.admit(facts)).allowed).toBe(true);
+    way("us").partition();
+    expect(await us.admit(facts)).toMatchObject({ allowed: false });
+    expect((await ap.admit(facts)).allowed).toBe(true);
+    await way("us").heal();
+    await expect.poll(async () => (await us.admit(facts)).allowed, { timeout: 15_000 }).toBe(true);
+  });
+});
+
+describe("where the clocks of regions differ by a minute", () => {
+  /** Timers run as they do; only what the clock says is wrong. */
+  const skewed = (byMs: number): Clock => ({
+    now: () => systemClock.now() + byMs,
+    wall: () => Date.now() + byMs,
+  });
+
+  it.each([
+    ["central", "strict"],
+    ["central", "leased"],
+    ["split", "strict"],
+    ["split", "leased"],
+  ])("across %s with consistency %s admits no more", async (across, consistency) => {
+    const rule = { across, consistency, timeoutMs: 5_000, limit: limit(60) };
+    const policies = NAMES.map((name, i) => policyIn(name, rule, skewed((i - 1) * 60_000)));
+    let sum = 0;
+    for (let round = 0; round < 10; round++) sum += total(await burst(policies, 10));
+    expect(sum).toBeLessThanOrEqual(60);
+    expect(sum).toBeGreaterThanOrEqual(consistency === "strict" ? 60 : 40);
+  });
+});
+
+describe("over random schedules of faults between regions", () => {
+  const FAULTS: ((proxy: FaultProxy) => unknown)[] = [
+    (proxy) => proxy.delay(40),
+    (proxy) => proxy.partition(),
+    (proxy) => proxy.dropReplies(),
+    (proxy) => proxy.cutEvery(3),
+    (proxy) => proxy.cut("reset"),
+    (proxy) => proxy.trickle({ bytes: 64, everyMs: 1 }),
+    (proxy) => proxy.heal(),
+  ];
+
+  it.each([
+    ["central", "strict"],
+    ["central", "leased"],
+    ["split", "strict"],
+    ["split", "leased"],
+  ])(
+    "across %s with consistency %s never admits more than the limit",
+    async (across, consistency) => {
+      for (const seed of [1, 2, 3]) {
+        for (const each of servers.values()) await each.command("FLUSHALL");
+        const random = new Random(`${across} ${consistency} ${seed}`);
+        const rule = { across, consistency, timeoutMs: 100, onStoreFailure: "closed" };
+        const policies = NAMES.map((name) => policyIn(name, { ...rule, limit: limit(60) }));
+        let sum = 0;
+        for (let round = 0; round < 8; round++) {
+          const name = NAMES[random.between(1, 2)];
+          await FAULTS[random.between(0, FAULTS.length - 1)](way(name));
+          sum += total(await burst(policies, random.between(1, 10)));
+        }
+        for (const name of NAMES) await way(name).heal();
+        sum += total(await burst(policies, 60));
+        expect(sum, `seed ${seed}`).toBeLessThanOrEqual(60);
+        expect(sum, `seed ${seed}`).toBeGreaterThan(0);
+      }
+    },
+  );
+});
