@@ -14,8 +14,9 @@ import { SluiceError, show } from "../base/errors.js";
 import { andThen, type MaybePromise } from "../base/maybe-promise.js";
 import type { Charge, ChargeReceipt, Counter, Outcome, Store, SyncStore } from "../stores/store.js";
 import { type LimiterOptions, type LimiterSetup, toSetup } from "./limiter-options.js";
-import type { Limiter, PeekRequest, RequestOptions } from "./limiter-verbs.js";
+import type { Limiter } from "./limiter-verbs.js";
 import { refundCharges, unblockCharges } from "./operator.js";
+import type { PeekRequest, RequestOptions } from "./request-options.js";
 import { HeldPermit, HeldReservation, type Permit, type Reservation } from "./reservation.js";
 import {
   asRequest,

@@ -1,4 +1,4 @@
-// What an operator's verbs report: how much was refunded, and whether there was a block to end. Stores report
+// What an operator's verbs report: how much was refunded, and whether there was a block to end. Most stores report
 // neither, so the state is read before and after the change; requests of the same key in between make it inexact.
 
 import { andThen, isThenable, type MaybePromise } from "../base/maybe-promise.js";
@@ -12,8 +12,10 @@ export function refundCharges(store: Store, charges: readonly Charge[]): MaybePr
   if (charges.length === 0) return 0;
   const [{ cost }] = charges;
   return andThen(usedOf(store, charges), (before) =>
-    andThen(store.refund(charges), () =>
-      andThen(usedOf(store, charges), (after) => toRefunded(cost, before, after)),
+    andThen(store.refund(charges), (units) =>
+      units === undefined
+        ? andThen(usedOf(store, charges), (after) => toRefunded(cost, before, after))
+        : Math.max(...units),
     ),
   );
 }
@@ -45,7 +47,7 @@ type Uses = readonly number[] | undefined;
 function usedOf(store: Store, charges: readonly Charge[]): MaybePromise<Uses> {
   return attempt(
     () => store.debit(charges.map((charge) => ({ ...charge, cost: 0 }))),
-    (standings: readonly CounterStatus[]) => standings.map(({ used }) => used),
+    (statuses: readonly CounterStatus[]) => statuses.map(({ used }) => used),
   );
 }
 

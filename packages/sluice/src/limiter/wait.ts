@@ -8,7 +8,7 @@ import { LinkedList } from "../base/linked-list.js";
 import { andThen, type MaybePromise, notify } from "../base/maybe-promise.js";
 import { asOptions, refuse } from "../base/shapes/code-options.js";
 import { isShaper, type Limit } from "../limits/limits.js";
-import type { PeekRequest, RequestOptions } from "./limiter-verbs.js";
+import type { PeekRequest, RequestOptions } from "./request-options.js";
 import type { Reservation } from "./reservation.js";
 import { toCaller, toCost, toRequestId } from "./verb-input.js";
 import { isSignal, Waiter, type WaitSignal } from "./waiter.js";

@@ -175,6 +175,8 @@ function whyAllEmpty(before: Rule, after: Rule, isOtherPrefix: boolean): string 
     (before.consistency === "local") !== (after.consistency === "local") ||
     (before.durable === undefined) !== (after.durable === undefined);
   if (isElsewhere) return "counted in another place";
+  const isAtHome = (rule: Rule) => rule.across === "central";
+  if (isAtHome(before) !== isAtHome(after)) return "counted in another region";
   const isByAddress = after.onMissing === "ip" || after.key.some(({ kind }) => kind === "ip");
   return isOtherPrefix && isByAddress ? "another IPv6 prefix, for callers over IPv6" : undefined;
 }
@@ -191,6 +193,7 @@ function whyCarried(
   limitAfter: Limit,
 ): string | undefined {
   if (toMeaning(limitBefore) !== toMeaning(limitAfter)) return "other numbers";
+  if ((before.across === "split") !== (after.across === "split")) return "another share of it";
   // A rule that delays counts in a bucket that is larger by the longest delay.
   return before.delayMsMax === after.delayMsMax ? undefined : "another delay";
 }

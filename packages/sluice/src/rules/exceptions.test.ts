@@ -1,7 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { diffRules } from "./diff.js";
-import { type RuleException, withExceptions } from "./exceptions.js";
+import { type RuleException, withExceptions, withExceptionsInSlices } from "./exceptions.js";
 import { parseRules } from "./parse/parse.js";
+import { ExceptionsInForce } from "./policy/compile/exceptions-in-force.js";
+import { createPolicy } from "./policy/create-policy.js";
 
 const rules = parseRules({
   version: 1,
@@ -100,5 +102,46 @@ describe("the difference between rules", () => {
         ],
       },
     ]);
+  });
+});
+
+describe("tens of thousands of exceptions of one rule", () => {
+  const many = Array.from({ length: 30_000 }, (_, n) => ({ ...acme, value: `tenant-${n}` }));
+
+  it("are added in slices, between which others have their turn, with the same result", async () => {
+    let [turns, isDone] = [0, false];
+    const adding = withExceptionsInSlices(rules, many).finally(() => {
+      isDone = true;
+    });
+    for (; !isDone; turns++) await new Promise<void>((resolve) => setImmediate(resolve));
+    expect(turns).toBeGreaterThan(3);
+    const added = await adding;
+    expect(added).toEqual(withExceptions(rules, many));
+    expect(withExceptions(rules, many.toReversed()).version).toBe(added.version);
+  });
+
+  it("that can't be used are reported as when they are added in one go", async () => {
+    const broken = [...many, { ...acme, limits: "ten/minute" }];
+    const seen = (() => {
+      try {
+        return withExceptions(rules, broken);
+      } catch (error) {
+        return error;
+      }
+    })();
+    expect(seen).toBeInstanceOf(Error);
+    await expect(withExceptionsInSlices(rules, broken)).rejects.toEqual(seen);
+  });
+
+  it("are compiled in many steps", () => {
+    const policy = createPolicy({ rules: withExceptions(rules, many) });
+    const compiled = vi.spyOn(ExceptionsInForce, "make");
+    policy.replace(withExceptions(rules, many.slice(1)));
+    const [{ value: steps }] = compiled.mock.results;
+    // It has run to its end; another one of the same shows its steps.
+    expect([...steps]).toEqual([]);
+    const [args] = compiled.mock.calls;
+    expect([...ExceptionsInForce.make(...args)].length).toBeGreaterThan(many.length / 100);
+    policy.close();
   });
 });

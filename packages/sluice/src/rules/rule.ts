@@ -8,6 +8,9 @@ import type { CidrList } from "./identity-keys/cidr.js";
 /** Where a rule is decided; see shared stores and leases. */
 export type Consistency = "strict" | "leased" | "eventual" | "local";
 
+/** How the regions of a service agree on a rule: see stores/regions. */
+export type Across = "each" | "central" | "split";
+
 /** One part of a key. */
 export type Dimension =
   | { readonly kind: "user" | "apiKey" | "tenant" | "ip" | "endpoint" | "global" }
@@ -172,6 +175,8 @@ export interface Rule {
   /** The share of keys that the rule is about, 0 to 100. */
   readonly rolloutPercent: number;
   readonly consistency: Consistency;
+  /** How regions agree on it. Absent if each counts by itself. */
+  readonly across?: Exclude<Across, "each">;
   /** Absent if the rule is not durable. */
   readonly durable?: Durable;
   readonly onStoreFailure: FailurePolicy | undefined;

@@ -6,6 +6,7 @@
  */
 
 export { nearestName } from "../base/nearest-name.js";
+export { type RegionsOptions, regionName } from "../stores/regions/regions.js";
 export {
   type CounterFate,
   diffRules,
@@ -13,7 +14,12 @@ export {
   type RuleDiff,
   type RulesDiff,
 } from "./diff.js";
-export { type ExceptionsOptions, type RuleException, withExceptions } from "./exceptions.js";
+export {
+  type ExceptionsOptions,
+  type RuleException,
+  withExceptions,
+  withExceptionsInSlices,
+} from "./exceptions.js";
 export type { Facts } from "./facts.js";
 export { type CidrList, toCidrList } from "./identity-keys/cidr.js";
 export { describeKey } from "./identity-keys/key.js";
@@ -27,13 +33,15 @@ export { limitOfTenant } from "./policy/compile/tenant-calendars.js";
 export { createPolicy } from "./policy/create-policy.js";
 export type { BodyReading, RequestEnd, UnreadableBody } from "./policy/held-charges/request-end.js";
 export type { EstimateReason } from "./policy/held-charges/settled-cost.js";
-export { type BlockedCallers, callerBlocks } from "./policy/operator/caller-blocks.js";
-export type { ActOptions } from "./policy/operator/operator.js";
+export type { MeterPlace } from "./policy/meter-place.js";
 export {
+  type BlockedCallers,
   type CallerBlock,
   type CallerBlocks,
-  refuseBlocked,
-} from "./policy/operator/operator-refusals.js";
+  callerBlocks,
+} from "./policy/operator/caller-blocks.js";
+export type { ActOptions } from "./policy/operator/operator.js";
+export { refuseBlocked } from "./policy/operator/operator-refusals.js";
 export type { RuleSwitch, SwitchState, SwitchStates } from "./policy/operator/switches.js";
 export type {
   ExplainedBlock,
@@ -58,15 +66,15 @@ export type { PolicyOptions, RulesInput } from "./policy/policy-options.js";
 export type { Identify, RequestNeeds } from "./policy/policy-request/admit-options.js";
 export { CallerRefusal, type CallerRefusalReason } from "./policy/policy-request/caller-refusal.js";
 export type { CostFunction } from "./policy/policy-request/cost.js";
+export type { DecidedCharge } from "./policy/policy-request/decided-charge.js";
 export type {
-  DecidedCharge,
-  MeterPlace,
   PolicyDecision,
   RefusalReason,
   RuleResult,
 } from "./policy/policy-request/policy-decision.js";
 export type { PreparedRules } from "./policy/prepared-rules.js";
 export type {
+  Across,
   Consistency,
   Cost,
   Dimension,

@@ -50,7 +50,7 @@ export function readPath(target: string): ReadPath {
   let hasDots = false;
   let endsEmpty = false;
   let from = start;
-  let isPlain = true;
+  let isUnescaped = true;
   let isLower = true;
   for (let i = start; i <= target.length; i++) {
     const code = i < target.length ? charCodeAt.call(target, i) : QUESTION;
@@ -58,7 +58,7 @@ export function readPath(target: string): ReadPath {
     if (code === SLASH || isEnd || code === BACKSLASH) {
       isOdd ||= code === BACKSLASH || code === HASH || (i === from && !isEnd);
       if (i > from) {
-        const segment = toSegment(slice.call(target, from, i), isPlain, isLower);
+        const segment = toSegment(slice.call(target, from, i), isUnescaped, isLower);
         if (segment !== "") segments.push(segment);
         hasDots ||= segment === "." || segment === "..";
       }
@@ -67,10 +67,10 @@ export function readPath(target: string): ReadPath {
         break;
       }
       from = i + 1;
-      isPlain = true;
+      isUnescaped = true;
       isLower = true;
     } else if (code === PERCENT || code === SEMICOLON || code > ASCII_MAX) {
-      isPlain = false;
+      isUnescaped = false;
       isOdd ||= code === SEMICOLON;
     } else if (code >= UPPER_A && code <= UPPER_Z) {
       isLower = false;
@@ -137,8 +137,8 @@ function skipHost(target: string, at: number): number {
 }
 
 /** A segment in its one form; empty if nothing but parameters stands in it. */
-function toSegment(written: string, isPlain: boolean, isLower: boolean): string {
-  if (isPlain) return isLower ? written : written.toLowerCase();
+function toSegment(written: string, isUnescaped: boolean, isLower: boolean): string {
+  if (isUnescaped) return isLower ? written : written.toLowerCase();
   // Parameters go first: `..;x` is a dot segment to servers that know them, `..%3Bx` is not.
   const end = written.indexOf(";");
   return foldCase(decodeOnce(end < 0 ? written : written.slice(0, end)));

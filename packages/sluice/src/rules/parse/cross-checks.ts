@@ -21,6 +21,7 @@ export function checkRule(rule: Rule, given: Given, spot: Spot): void {
   checkLeases(rule, all);
   checkShards(rule, all, spot);
   checkDurable(rule, spot);
+  checkAcross(rule, all, spot);
   checkQuotas(rule, all);
   checkJitter(given, all, spot);
 }
@@ -34,6 +35,7 @@ export function checkAddedLimits(rule: Rule, limits: readonly Limit[], spot: Spo
   checkDelay(rule, { delayMsMax, windowJitter: false }, all, spot);
   checkLeases(rule, all);
   checkShards(rule, all, spot);
+  checkShared(rule, all);
   checkQuotas(rule, all);
 }
 
@@ -154,6 +156,35 @@ function checkDurable({ durable, consistency, shards }: Rule, spot: Spot): void 
     spot.in("consistency").say(`is ${consistency}, ${why}; use strict or leased`);
   }
   if (shards > 1) spot.in("shards").say("can't split a durable rule: a ledger has one account");
+}
+
+/** What counts in this process, or lags behind, can't keep what is promised across regions. */
+function checkAcross(rule: Rule, all: readonly PlacedLimit[], spot: Spot): void {
+  const { across, consistency, durable } = rule;
+  if (across === undefined) return;
+  const at = spot.in("across");
+  if (durable !== undefined) {
+    at.say(`is ${across}, but a durable rule has one ledger for all regions; remove across`);
+  }
+  if (consistency !== "strict" && consistency !== "leased") {
+    at.say(`is ${across}, which needs consistency strict or leased, got ${consistency}`);
+  }
+  checkShared(rule, all);
+}
+
+/** Whether limits can be shared between regions. */
+function checkShared({ across }: Rule, all: readonly PlacedLimit[]): void {
+  if (across !== "split") return;
+  for (const { limit, spot } of all) {
+    if (isShaper(limit)) {
+      const why = "each region would space its own requests; use mode: meter or across: central";
+      spot.say(`is a leakyBucket that shapes, which can't be split between regions: ${why}`);
+    }
+    if (limit.algorithm === "fixedWindow" && limit.align === "first") {
+      const why = "each region would have windows of its own; use align: epoch or key";
+      spot.say(`starts with the first request, which can't be split between regions: ${why}`);
+    }
+  }
 }
 
 /** A ledger has accounts by period, and only a ledger knows how a quota changed in mid-period. */

@@ -44,7 +44,8 @@ function toRule(given: GivenRule, spot: Spot): Rule | undefined {
     delayMsMax: given.onExceed === "delay" ? (given.delayMsMax ?? 0) : 0,
     rolloutPercent: given.rollout,
     consistency: given.consistency,
-    ...toDurable(given),
+    ...(given.across === "each" ? {} : { across: given.across }),
+    ...toCare(given),
     priority: given.priority,
     isExposed: given.expose,
     shards: given.shards,
@@ -55,19 +56,23 @@ function toRule(given: GivenRule, spot: Spot): Rule | undefined {
   return spot.problemCount > problemCount ? undefined : made;
 }
 
-/** A ledger commits before it answers, which takes longer than a counter, and what it can't record is refused. */
-const DURABLE_DEFAULTS = { onStoreFailure: "closed", timeoutMs: 1_000 } as const;
+/**
+ * A ledger commits before it answers, and another region is far away: both take longer than a store nearby. What neither
+ * can count is refused.
+ */
+const CARE_DEFAULTS = { onStoreFailure: "closed", timeoutMs: 1_000 } as const;
 
-function toDurable({
+function toCare({
+  across,
   durable,
   onStoreFailure,
   timeoutMs,
 }: GivenRule): Pick<Rule, "durable" | "onStoreFailure" | "timeoutMs"> {
-  if (durable === false) return { onStoreFailure, timeoutMs };
+  const defaults = durable === false && across !== "central" ? undefined : CARE_DEFAULTS;
   return {
-    durable,
-    onStoreFailure: onStoreFailure ?? DURABLE_DEFAULTS.onStoreFailure,
-    timeoutMs: timeoutMs ?? DURABLE_DEFAULTS.timeoutMs,
+    ...(durable === false ? {} : { durable }),
+    onStoreFailure: onStoreFailure ?? defaults?.onStoreFailure,
+    timeoutMs: timeoutMs ?? defaults?.timeoutMs,
   };
 }
 

@@ -1,7 +1,7 @@
 // The options of a policy.
 
 import { type Clock, toClock } from "../../base/clock.js";
-import { anyFunction, readOption, readOptions } from "../../base/shapes/code-options.js";
+import { anyFunction, readOption, readOptions, refuse } from "../../base/shapes/code-options.js";
 import {
   anyName,
   anything,
@@ -20,6 +20,7 @@ import type { EventualOptions } from "../../stores/eventual/eventual.js";
 import type { LeasedOptions } from "../../stores/leased/lease-options.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
 import type { AdmissionMeter } from "../../stores/metered.js";
+import { type Regions, type RegionsOptions, toRegions } from "../../stores/regions/regions.js";
 import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilient/resilient-options.js";
 import type { FailurePolicy, Store } from "../../stores/store.js";
 import type { Facts } from "../facts.js";
@@ -38,8 +39,13 @@ export type RulesParser = (rules: string | object) => RuleSet;
 export interface PolicyOptions {
   /** What `parseRules` made, or what it takes. */
   rules: RulesInput;
-  /** Where the counters are. Default: a memory store of its own. */
+  /** Where the counters are. Default: the store of its region, or without regions a memory store of its own. */
   store?: Store;
+  /**
+   * The regions that share limits, each with its store; required if a rule has another `across` than `each`. The stores
+   * are not closed with the policy.
+   */
+  regions?: RegionsOptions;
   /**
    * Where the quotas of rules with `durable` are: a ledger, which is a store that keeps them over crashes. Required if
    * there are such rules.
@@ -79,6 +85,7 @@ export interface PolicySetup {
   readonly rules: RuleSet;
   readonly store: Store;
   readonly ownsStore: boolean;
+  readonly regions: Regions | undefined;
   readonly durableStore: Store | undefined;
   readonly admissions: AdmissionMeter | undefined;
   readonly clock: Clock;
@@ -114,6 +121,8 @@ const costFunctions: Shape<CostFunctions> = mapOf(anyName, anyFunction, {
 const OPTIONS = object({
   rules: required(rulesInput),
   store: optional(anyStore),
+  // Read by `toRegions`.
+  regions: optional(anything()),
   durableStore: optional(anyStore),
   admissions: optional(anything()),
   clock: optional(anything()),
@@ -133,8 +142,7 @@ export function toPolicySetup(options: PolicyOptions, parse: RulesParser): Polic
   const given = readOptions(SITE, OPTIONS, options);
   return {
     rules: toRuleSet(given.rules, parse),
-    store: given.store ?? memoryStore(),
-    ownsStore: given.store === undefined,
+    ...toStores(given.store, given.regions as RegionsOptions | undefined),
     durableStore: given.durableStore,
     admissions: given.admissions as AdmissionMeter | undefined,
     clock: toClock(SITE, given.clock),
@@ -147,6 +155,19 @@ export function toPolicySetup(options: PolicyOptions, parse: RulesParser): Polic
     onDecision: given.onDecision,
     onEvent: given.onEvent,
   };
+}
+
+function toStores(
+  given: Store | undefined,
+  options: RegionsOptions | undefined,
+): Pick<PolicySetup, "store" | "ownsStore" | "regions"> {
+  const regions = options === undefined ? undefined : toRegions(options);
+  const own = regions?.stores.get(regions.self);
+  if (own !== undefined && given !== undefined && given !== own) {
+    refuse(SITE, "store is not that of its own region in regions.stores; leave one of them out");
+  }
+  const store = own ?? given;
+  return { store: store ?? memoryStore(), ownsStore: store === undefined, regions };
 }
 
 /** Rules, parsed if they are not yet. */

@@ -1,7 +1,7 @@
 // A policy: decides requests under a set of rules that may be replaced at any time. This file lists its
 // verbs; what each does to a request is in policy-request/, peek/ and operator/.
 
-import type { Clock } from "../../base/clock.js";
+import type { Clock, TimeOptions } from "../../base/clock.js";
 import { SluiceError } from "../../base/errors.js";
 import { isThenable, type MaybePromise, notify } from "../../base/maybe-promise.js";
 import { runInSlices, runSteps, type Steps } from "../../base/steps.js";
@@ -10,8 +10,9 @@ import type { Rule, RuleSet } from "../rule.js";
 import { type FindTenant, withProfile } from "../tenant-profile.js";
 import { CompiledRules } from "./compile/compile.js";
 import { Lanes, type PolicyStats } from "./compile/lanes.js";
+import type { CallerBlocks } from "./operator/caller-blocks.js";
 import { type ActOptions, RuleKey, ruleOf } from "./operator/operator.js";
-import { type CallerBlocks, OperatorRefusals } from "./operator/operator-refusals.js";
+import { OperatorRefusals } from "./operator/operator-refusals.js";
 import { Switches, type SwitchState, type SwitchStates } from "./operator/switches.js";
 import { type ExplainOptions, type Explanation, explainRequest } from "./peek/explain.js";
 import { peekRequest, type RuleState, stateOf } from "./peek/peek.js";
@@ -138,7 +139,7 @@ export class Policy {
    */
   peek(
     facts: Facts,
-    options: Pick<AdmitOptions, "cost"> = NO_OPTIONS,
+    options: Pick<AdmitOptions, "cost" | "nowMs"> = NO_OPTIONS,
   ): MaybePromise<PolicyDecision> {
     return peekRequest(this.#request(facts, options));
   }
@@ -153,8 +154,11 @@ export class Policy {
    * method, the host and the headers of the request that asks; at most 256 limits. Rules that count
    * by endpoint are included only if the request falls under them. Charges nothing.
    */
-  state(facts: Facts): MaybePromise<readonly RuleState[]> {
-    return stateOf(this.#request(facts));
+  state(
+    facts: Facts,
+    options: Pick<AdmitOptions, "nowMs"> = NO_OPTIONS,
+  ): MaybePromise<readonly RuleState[]> {
+    return stateOf(this.#request(facts, options));
   }
 
   /**
@@ -251,13 +255,13 @@ export class Policy {
    * @throws SluiceError `SLUICE_RULE_UNKNOWN`, or `SLUICE_RULE_KEY_INVALID` if the rule counts no such
    * key, and so do the other verbs on one; or if it has no limit for the key.
    */
-  block(ruleId: string, key: string, forMs: number): MaybePromise<void> {
-    return this.#keyOf(ruleId, key).block(forMs);
+  block(ruleId: string, key: string, forMs: number, options?: TimeOptions): MaybePromise<void> {
+    return this.#keyOf(ruleId, key).block(forMs, options);
   }
 
   /** Ends a block immediately. Returns whether there was one. */
-  unblock(ruleId: string, key: string): MaybePromise<boolean> {
-    return this.#keyOf(ruleId, key).unblock();
+  unblock(ruleId: string, key: string, options?: TimeOptions): MaybePromise<boolean> {
+    return this.#keyOf(ruleId, key).unblock(options);
   }
 
   /** Forgets what a key used under a rule, in every tier. Blocks stay. */

@@ -160,6 +160,11 @@ export const ruleFields = object({
     "strict",
     "Where it is decided: in the shared store, out of leases, or in this process.",
   ),
+  across: withDefault(
+    choice(["each", "central", "split"]),
+    "each",
+    "How regions agree on it: each counts by itself, the home region decides, or each has its share of the limit.",
+  ),
   durable: withDefault(
     durable,
     false,
@@ -167,11 +172,11 @@ export const ruleFields = object({
   ),
   onStoreFailure: optional(
     choice(POLICIES),
-    "What decides when the store does not answer; for a durable rule by default `closed`.",
+    "What decides when the store does not answer; for a durable rule and with `across: central` by default `closed`.",
   ),
   timeoutMs: optional(
     duration(TIMEOUT_BOUNDS),
-    "How long the store may take for a decision; for a durable rule by default a second.",
+    "How long the store may take for a decision; for a durable rule and with `across: central` by default a second.",
   ),
   priority: withDefault(
     wholeNumber({ min: -PRIORITY_MAX, max: PRIORITY_MAX }),

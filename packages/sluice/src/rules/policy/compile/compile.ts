@@ -1,20 +1,21 @@
 // A set of rules made ready to decide: matchers, keys, counters and stores found once, so that a
 // request only looks them up.
 
-import { mapInSteps, type Steps } from "../../../base/steps.js";
+import { ITEMS_A_STEP, type Steps } from "../../../base/steps.js";
 import type { Limit } from "../../../limits/limits.js";
 import type { FailurePolicy } from "../../../stores/store.js";
 import { compileKey, type KeyOf, needsIdentity } from "../../identity-keys/key.js";
 import { Matcher } from "../../match/matcher.js";
 import { EMPTY_MATCH, type Match, type Rule, type RuleSet } from "../../rule.js";
 import type { FindTenant } from "../../tenant-profile.js";
+import type { MeterPlace } from "../meter-place.js";
 import type { Switches, SwitchState } from "../operator/switches.js";
 import type { CostFunctions } from "../policy-request/cost.js";
-import type { MeterPlace } from "../policy-request/policy-decision.js";
 import { LongestDelays } from "./delay.js";
 import { ExceptionsInForce } from "./exceptions-in-force.js";
 import { KeySample, SampleBudget } from "./key-sample.js";
 import type { Lane, Lanes } from "./lanes.js";
+import { ruleInRegion } from "./rule-in-region.js";
 import {
   type KnownCounters,
   type LimitsContext,
@@ -32,7 +33,7 @@ import { mustBeUsable } from "./usable-rules.js";
  */
 export interface CompiledRule extends MeterPlace {
   /** Whether all callers with a key are charged alike: no exemptions, no tiers, a constant cost. */
-  readonly isPlain: boolean;
+  readonly isUniform: boolean;
   /** Whether every caller with a key is charged one limit: the rule's or its tier's, and nothing else makes a difference. */
   readonly isOneLimit: boolean;
   readonly keyOf: KeyOf;
@@ -125,7 +126,8 @@ export class CompiledRules {
     const keys = new Map<string, KeyOf>();
     const context = { delays, ruleSet, options, keys, samples: new SampleBudget() };
     const inOrder = ruleSet.rules.toSorted((a, b) => b.priority - a.priority);
-    const all = yield* mapInSteps(inOrder, (rule, order) => compileRule(rule, order, context));
+    const all: CompiledRule[] = [];
+    for (const rule of inOrder) all.push(yield* compileRule(rule, all.length, context));
     const enabled = all.filter(({ isOn }) => isOn);
     const compiled = new CompiledRules(ruleSet, {
       byId: new Map(all.map((rule) => [rule.definition.id, rule])),
@@ -225,8 +227,10 @@ interface CompileContext {
   readonly keys: Map<string, KeyOf>;
 }
 
-function compileRule(rule: Rule, order: number, context: CompileContext): CompiledRule {
+function* compileRule(written: Rule, order: number, context: CompileContext): Steps<CompiledRule> {
+  if (order % ITEMS_A_STEP === ITEMS_A_STEP - 1) yield;
   const { options, ruleSet } = context;
+  const rule = ruleInRegion(written, options.lanes.regions);
   const known = options.before?.byId.get(rule.id);
   const before = countersOf(known);
   const limits = toLimitsContext(rule, context);
@@ -245,7 +249,7 @@ function compileRule(rule: Rule, order: number, context: CompileContext): Compil
   const switchedTo = options.switches.of(rule.id);
   const calendars = TenantCalendars.of(limits, options.findTenant);
   return {
-    isPlain: calendars === undefined && isPlain(rule, ruleSet),
+    isUniform: calendars === undefined && isUniform(rule, ruleSet),
     isOneLimit: calendars === undefined && isOneLimit(rule, ruleSet),
     keyOf,
     units: rule.cost.kind === "constant" ? rule.cost.units : 0,
@@ -255,7 +259,7 @@ function compileRule(rule: Rule, order: number, context: CompileContext): Compil
     sample: KeySample.of(rule, context.samples),
     isShown: rule.isExposed && !shadow,
     meter: undefined,
-    definition: rule,
+    definition: written,
     order,
     match: rule.match,
     tiers: each(rule.tiers, "tier", (tier) => scopeOfTier(rule, tier)),
@@ -266,7 +270,7 @@ function compileRule(rule: Rule, order: number, context: CompileContext): Compil
     exceptions:
       rule.exceptions === undefined
         ? undefined
-        : new ExceptionsInForce(rule.exceptions, { ...limits, keyOf }, known?.exceptions),
+        : yield* ExceptionsInForce.make(rule.exceptions, { ...limits, keyOf }, known?.exceptions),
     calendars,
     switchedTo,
   };
@@ -326,7 +330,7 @@ function countsByBody({ key, cost }: Rule): boolean {
   return cost.kind === "json" || key.some(({ kind }) => kind === "body");
 }
 
-function isPlain(rule: Rule, ruleSet: RuleSet): boolean {
+function isUniform(rule: Rule, ruleSet: RuleSet): boolean {
   return isAlike(rule, ruleSet) && rule.tiers.size === 0 && rule.limits.length > 0;
 }
 

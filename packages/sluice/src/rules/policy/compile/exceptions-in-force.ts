@@ -1,6 +1,7 @@
 // The exceptions of a rule, ready to be charged. However many there are, a request costs one look-up for each of
 // API key, user, tenant and plan that has any. Counters are made when a caller first needs them.
 
+import { ITEMS_A_STEP, type Steps } from "../../../base/steps.js";
 import type { Limit } from "../../../limits/limits.js";
 import type { Facts } from "../../facts.js";
 import { escapeInKey } from "../../identity-keys/escape.js";
@@ -52,21 +53,32 @@ export class ExceptionsInForce {
   /** What the counters depend on besides their limits. */
   readonly #basis: string;
 
-  /** @param before - Those of the same rule so far: what says the same keeps its counters. */
-  constructor(exceptions: RuleExceptions, context: ExceptionsContext, before?: ExceptionsInForce) {
+  private constructor(context: ExceptionsContext, basis: string, lookups: readonly Lookup[]) {
     this.#context = context;
-    this.#basis = toBasis(context);
-    const known = before === undefined || !this.#isAlike(before) ? undefined : before.#lookups;
-    this.#lookups = EXCEPTION_SUBJECTS.filter((by) => exceptions.has(by)).map((by) => ({
-      by,
-      entries: toEntries(
-        by,
-        exceptions.get(by) ?? NONE,
-        known?.find((lookup) => lookup.by === by)?.entries,
-      ),
-      isInKey: isInKey(by, context.rule),
-    }));
-    prepare(exceptions, context);
+    this.#basis = basis;
+    this.#lookups = lookups;
+  }
+
+  /**
+   * Makes the exceptions of a rule ready.
+   *
+   * @param before - Those of the same rule so far: what says the same keeps its counters.
+   */
+  static *make(
+    exceptions: RuleExceptions,
+    context: ExceptionsContext,
+    before?: ExceptionsInForce,
+  ): Steps<ExceptionsInForce> {
+    const basis = toBasis(context);
+    const known = before === undefined ? [] : before.#lookupsFor(context, basis);
+    const lookups: Lookup[] = [];
+    for (const by of EXCEPTION_SUBJECTS.filter((by) => exceptions.has(by))) {
+      const same = known.find((lookup) => lookup.by === by);
+      const entries = yield* toEntries(by, exceptions.get(by) ?? NONE, same?.entries);
+      lookups.push({ by, entries, isInKey: isInKey(by, context.rule) });
+    }
+    yield* prepare(exceptions, context);
+    return new ExceptionsInForce(context, basis, lookups);
   }
 
   /** The exception that holds for a caller now; undefined if none does. */
@@ -157,8 +169,9 @@ export class ExceptionsInForce {
     return toRuleLimits(limits, this.#context, { from: "exception", scope, before: NO_COUNTERS });
   }
 
-  #isAlike(other: ExceptionsInForce): boolean {
-    return other.#basis === this.#basis && other.#context.lane === this.#context.lane;
+  /** None if counters would depend on something else there. */
+  #lookupsFor(context: ExceptionsContext, basis: string): readonly Lookup[] {
+    return this.#basis === basis && this.#context.lane === context.lane ? this.#lookups : [];
   }
 }
 
@@ -228,11 +241,11 @@ class Entry implements ExceptionInForce {
   }
 }
 
-function toEntries(
+function* toEntries(
   by: ExceptionSubject,
   exceptions: ReadonlyMap<string, readonly ExceptionLimits[]>,
   before: ReadonlyMap<string, Entry> | undefined,
-): ReadonlyMap<string, Entry> {
+): Steps<ReadonlyMap<string, Entry>> {
   const entries = new Map<string, Entry>();
   for (const [value, list] of exceptions) {
     const known = before?.get(value);
@@ -241,6 +254,7 @@ function toEntries(
       entry = new Entry({ by, value }, list[i], entry, known);
     }
     if (entry !== undefined) entries.set(value, entry);
+    if (entries.size % ITEMS_A_STEP === 0) yield;
   }
   return entries;
 }
@@ -250,12 +264,17 @@ function isEqual(a: readonly Limit[], b: readonly Limit[]): boolean {
 }
 
 /** Sets aside what the counters will need, so that no request has to wait for it. */
-function prepare(exceptions: RuleExceptions, { rule, lane, extraPermitMs }: LimitsContext): void {
+function* prepare(
+  exceptions: RuleExceptions,
+  { rule, lane, extraPermitMs }: LimitsContext,
+): Steps<void> {
   if (lane.store.prepare === undefined) return;
   const seen = new Set<Limit>();
+  let count = 0;
   for (const byValue of exceptions.values()) {
     for (const list of byValue.values()) {
       for (const { limits } of list) for (const limit of limits) seen.add(limit);
+      if (++count % ITEMS_A_STEP === 0) yield;
     }
   }
   for (const limit of seen) lane.store.prepare(toDelayed(limit, rule, extraPermitMs));

@@ -5,7 +5,6 @@
 
 import { spreadHash } from "../../../base/spread-hash.js";
 import type { Rule } from "../../rule.js";
-import type { CompiledRule } from "./compile.js";
 
 // Taken off its prototype, as in stores/memory/hash.ts and for the same reason.
 const { charCodeAt } = String.prototype;
@@ -33,11 +32,11 @@ export interface SampleFinding {
 }
 
 /** Notes a key that comes under a rule, until it is known whether keys come back. */
-export function watchKey(
-  rule: CompiledRule,
+export function watchKey<R extends { sample: KeySample | undefined }>(
+  rule: R,
   key: string,
   nowMs: number,
-  onSampled: (rule: CompiledRule, finding: SampleFinding) => void,
+  onSampled: (rule: R, finding: SampleFinding) => void,
 ): void {
   const finding = rule.sample?.see(key, nowMs);
   if (finding === undefined) return;

@@ -1,4 +1,4 @@
-// Lanes: the stores of a policy, one for each consistency and number of shards, in the order in which a
+// Lanes: the stores of a policy, one for each consistency, region and number of shards, in the order in which a
 // request passes them. The cheapest comes first, so that what it refuses troubles no other. Durable rules
 // come last: what they charge is recorded for good.
 
@@ -21,10 +21,10 @@ import { type LeasedStore, leased } from "../../../stores/leased/leased.js";
 import type { LeasedStats } from "../../../stores/leased/leases/leased-stats.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import { type AdmissionMeter, MeteredStore } from "../../../stores/metered.js";
+import type { Regions } from "../../../stores/regions/regions.js";
 import { sharded } from "../../../stores/sharded/sharded.js";
 import type { Store } from "../../../stores/store.js";
 import type { Consistency, Rule } from "../../rule.js";
-import type { RuleCharge } from "../policy-request/request-charges.js";
 
 /** A store, and its place in the order. */
 export interface Lane {
@@ -32,16 +32,22 @@ export interface Lane {
   readonly order: number;
   /** Whether its limits are cut into parts, of which each caller meets one. */
   readonly isSharded: boolean;
+  /** The region whose store it is; undefined if there is one region, and of durable rules. */
+  readonly region: string | undefined;
 }
 
-/** Where a rule is decided: in the policy's store by its consistency, or in the durable store. */
-type LaneKind = Consistency | "durable leased" | "durable strict";
+/** Where a rule is decided: in the policy's store by its consistency, in that of the home region, or in the durable store. */
+type LaneKind = Consistency | HomeKind | DurableKind;
+type HomeKind = "home leased" | "home strict";
+type DurableKind = "durable leased" | "durable strict";
 
 const ORDER: Readonly<Record<LaneKind, number>> = {
   local: 0,
   eventual: 1,
   leased: 2,
   strict: 3,
+  "home leased": 3.2,
+  "home strict": 3.4,
   "durable leased": 4,
   "durable strict": 5,
 };
@@ -49,6 +55,8 @@ const ORDER: Readonly<Record<LaneKind, number>> = {
 /** What lanes are made with. */
 export interface LanesOptions {
   readonly clock: Clock;
+  /** Undefined if there is one region. */
+  readonly regions: Regions | undefined;
   /** Of durable rules. */
   readonly durableStore: Store | undefined;
   /** Counts what durable rules admit. */
@@ -61,6 +69,8 @@ export interface LanesOptions {
 export interface PolicyStats {
   /** Of rules with `consistency: leased`, durable ones apart. */
   readonly leased: LeasedStats | undefined;
+  /** Of rules with `across: central` and `consistency: leased`, outside the home region. */
+  readonly homeLeased: LeasedStats | undefined;
   /** Of durable rules with `consistency: leased`. */
   readonly durableLeased: LeasedStats | undefined;
   /** Of rules with `consistency: eventual`. */
@@ -77,17 +87,25 @@ export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #caches: DenyCacheStore[] = [];
   #leases: LeasedStore | undefined;
+  #homeLeases: LeasedStore | undefined;
   #durableLeases: LeasedStore | undefined;
 
+  /** @param base - The policy's store: with regions, that of its own region. */
   constructor(base: Store, options: LanesOptions) {
     this.#base = base;
     this.#options = options;
+  }
+
+  /** Undefined if there is one region. */
+  get regions(): Regions | undefined {
+    return this.#options.regions;
   }
 
   get stats(): PolicyStats {
     const eventual = this.#stores.get("eventual");
     return {
       leased: this.#leases?.stats,
+      homeLeased: this.#homeLeases?.stats,
       durableLeased: this.#durableLeases?.stats,
       eventual: eventual instanceof EventualStore ? eventual.stats : undefined,
       denyCache: this.#caches.length === 0 ? undefined : this.#caches.map(statsOf).reduce(add),
@@ -99,18 +117,22 @@ export class Lanes {
     return this.#options.durableStore !== undefined;
   }
 
-  /** Whether other processes may share the store: one with a guard in front is behind a network too. */
-  get #isShared(): boolean {
-    return this.#base.isRemote === true || this.#base.isGuarded === true;
+  /** The store of the home region, if that is another one. */
+  get #home(): Store | undefined {
+    const { regions } = this.#options;
+    return regions === undefined || regions.home === regions.self
+      ? undefined
+      : regions.stores.get(regions.home);
   }
 
   /**
    * The lane of a rule. Over a store in this process all consistencies are one: it is exact and never
    * waits. What is cut into shards has a lane for each number of them, over any store.
    */
-  of(rule: Pick<Rule, "consistency" | "shards" | "durable">): Lane {
+  of(rule: Pick<Rule, "consistency" | "across" | "shards" | "durable">): Lane {
     const kind = this.#kindOf(rule);
     const { shards } = rule;
+    // At home, central rules have the lane of all others.
     const name = `${kind}/${shards}`;
     const known = this.#lanes.get(name);
     if (known !== undefined) return known;
@@ -119,15 +141,28 @@ export class Lanes {
       store: shards === 1 ? store : sharded(store, { shards }),
       order: ORDER[kind] + shards / 10_000,
       isSharded: shards > 1,
+      region: this.#regionOf(rule),
     };
     this.#lanes.set(name, lane);
     return lane;
   }
 
-  #kindOf({ consistency, durable }: Pick<Rule, "consistency" | "durable">): LaneKind {
+  #kindOf({
+    consistency,
+    across,
+    durable,
+  }: Pick<Rule, "consistency" | "across" | "durable">): LaneKind {
     if (durable !== undefined)
       return consistency === "leased" ? "durable leased" : "durable strict";
-    return this.#isShared ? consistency : "strict";
+    const home = across === "central" ? this.#home : undefined;
+    if (home !== undefined)
+      return consistency === "leased" && isShared(home) ? "home leased" : "home strict";
+    return isShared(this.#base) ? consistency : "strict";
+  }
+
+  #regionOf({ across, durable }: Pick<Rule, "across" | "durable">): string | undefined {
+    if (durable !== undefined) return undefined;
+    return across === "central" ? this.regions?.home : this.regions?.self;
   }
 
   #storeOf(kind: LaneKind): Store {
@@ -140,9 +175,10 @@ export class Lanes {
 
   #make(kind: LaneKind): Store {
     if (kind === "durable leased" || kind === "durable strict") return this.#makeDurable(kind);
+    if (kind === "home leased" || kind === "home strict") return this.#makeHome(kind);
     const base = this.#base;
     const { clock } = this.#options;
-    if (!this.#isShared) return base;
+    if (!isShared(base)) return base;
     if (kind === "local") return memoryStore();
     const store = new BorrowedStore(toGuarded(base, { clock }));
     switch (kind) {
@@ -150,13 +186,24 @@ export class Lanes {
         return eventual(store, { ...this.#options.eventual, clock });
       case "leased":
         this.#leases = leased(store, { ...this.#options.leased, clock });
-        return this.#cached(this.#leases);
+        return this.#cached(this.#leases, base);
       case "strict":
-        return this.#cached(store);
+        return this.#cached(store, base);
     }
   }
 
-  #makeDurable(kind: "durable leased" | "durable strict"): Store {
+  #makeHome(kind: HomeKind): Store {
+    const { clock } = this.#options;
+    const home = this.#home;
+    if (home === undefined) throw new Error("a rule of the home region has its store");
+    const store = new BorrowedStore(toGuarded(home, { clock }));
+    if (!isShared(home)) return store;
+    if (kind === "home strict") return this.#cached(store, home);
+    this.#homeLeases = leased(store, { ...this.#options.leased, clock });
+    return this.#cached(this.#homeLeases, home);
+  }
+
+  #makeDurable(kind: DurableKind): Store {
     const { clock, durableStore } = this.#options;
     if (durableStore === undefined) throw new Error("a durable rule has a durable store");
     const store = new BorrowedStore(toGuarded(durableStore, { clock }));
@@ -172,8 +219,8 @@ export class Lanes {
   }
 
   /** Leases are cached too: an exhausted key has no lease, and each of its requests would ask the shared store. */
-  #cached(store: Store): Store {
-    return this.#base instanceof DenyCacheStore ? store : this.#withCache(store);
+  #cached(store: Store, base: Store): Store {
+    return base instanceof DenyCacheStore ? store : this.#withCache(store);
   }
 
   #withCache(store: Store): Store {
@@ -190,6 +237,11 @@ export class Lanes {
   }
 }
 
+/** Whether other processes may share the store: one with a guard in front is behind a network too. */
+function isShared({ isRemote, isGuarded }: Store): boolean {
+  return isRemote === true || isGuarded === true;
+}
+
 function statsOf({ stats }: DenyCacheStore): DenyCacheStats {
   return stats;
 }
@@ -201,23 +253,4 @@ function add(a: DenyCacheStats, b: DenyCacheStats): DenyCacheStats {
 /** A store that several lanes are built on: none of them may close it. */
 class BorrowedStore extends ForwardingStore {
   override close(): void {}
-}
-
-/** Whether all charges go to one store. */
-export function isOneLane(charges: readonly RuleCharge[]): boolean {
-  const { lane } = charges[0].rule;
-  for (let i = 1; i < charges.length; i++) if (charges[i].rule.lane !== lane) return false;
-  return true;
-}
-
-/** Charges by lane, the cheapest lane first. */
-export function toLanes(charges: readonly RuleCharge[]): RuleCharge[][] {
-  const lanes = new Map<unknown, RuleCharge[]>();
-  for (const charge of charges) {
-    const { lane } = charge.rule;
-    const list = lanes.get(lane);
-    if (list === undefined) lanes.set(lane, [charge]);
-    else list.push(charge);
-  }
-  return [...lanes.values()].sort((a, b) => a[0].rule.lane.order - b[0].rule.lane.order);
 }

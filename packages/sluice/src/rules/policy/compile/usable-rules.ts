@@ -1,12 +1,19 @@
 // Which rules a policy can't keep, though each of them is valid: those with a cost function that was not given, those
-// that need a response where none is seen, and durable ones without a ledger.
+// that need a response where none is seen, durable ones without a ledger, and those that its regions can't share.
 
 import { mapInSteps, type Steps } from "../../../base/steps.js";
 import { PROBLEMS_MAX, type RuleProblem, RulesError } from "../../parse/problems.js";
 import { allLimitsOf, type Rule } from "../../rule.js";
-import type { CompileOptions } from "./compile.js";
+import type { CostFunctions } from "../policy-request/cost.js";
+import type { Lanes } from "./lanes.js";
+import { whyNotInRegions } from "./rule-in-region.js";
 
-type UsableOptions = Pick<CompileOptions, "costs" | "seesResponses" | "lanes">;
+/** What a policy has, by which it can keep rules or not. */
+interface UsableOptions {
+  readonly costs: CostFunctions;
+  readonly seesResponses: boolean;
+  readonly lanes: Pick<Lanes, "hasDurable" | "regions">;
+}
 
 /** Refuses rules that this policy can't keep. */
 export function* mustBeUsable(rules: readonly Rule[], options: UsableOptions): Steps<void> {
@@ -26,6 +33,8 @@ function toProblems(rule: Rule, { costs, seesResponses, lanes }: UsableOptions):
   const what = seesResponses ? undefined : needsResponse(rule);
   if (what !== undefined) problems.push(`${what} ${NEEDS_RESPONSES}`);
   if (rule.durable !== undefined && !lanes.hasDurable) problems.push(`durable ${NEEDS_LEDGER}`);
+  const notShared = whyNotInRegions(rule, lanes.regions);
+  if (notShared !== undefined) problems.push(notShared);
   const where = place === undefined ? "" : ` (${place})`;
   return problems.map((why) => ({
     message: `rule ${JSON.stringify(id)}: ${why}${where}`,

@@ -8,7 +8,27 @@ import type { Facts } from "../../facts.js";
 import { toPrefixes } from "../../identity-keys/cidr.js";
 import { toValue } from "../../identity-keys/normalize-string.js";
 import { type PrefixEntry, PrefixTable } from "../../identity-keys/prefix-table.js";
-import type { CallerBlock, CallerBlocks } from "./operator-refusals.js";
+
+/** A caller that is blocked. */
+export interface CallerBlock {
+  /** Why, in the operator's words. Not for clients. */
+  readonly reason: string;
+  /** When it ends, by the wall clock; Infinity if it does not. */
+  readonly untilMs: number;
+  /** Who is blocked, as the operator wrote it: `ip:203.0.113.0/24`. */
+  readonly subject?: string | undefined;
+}
+
+/** Finds callers that are blocked. `callerBlocks` makes one from a list. */
+export interface CallerBlocks {
+  /** Whether a block may be about more than the address, so that callers have to be identified. */
+  readonly needsIdentity: boolean;
+  /**
+   * The block that holds for a caller at a time of the wall clock; undefined without a block. Called with what a
+   * request shows and, if `needsIdentity`, again when the caller is known. Must be quick, and must not throw.
+   */
+  find(facts: Facts, wallMs: number): CallerBlock | undefined;
+}
 
 /** Callers that are blocked. */
 export interface BlockedCallers {
@@ -37,9 +57,9 @@ type Kind = (typeof KINDS)[number];
  */
 export function callerBlocks(blocks: readonly BlockedCallers[]): CallerBlocks {
   if (!Array.isArray(blocks)) refuse(SITE, `needs a list of blocks, got ${show(blocks)}`);
-  const reading: Reading = { prefixes: [], byKind: new Map(), count: 0 };
-  for (const [i, block] of blocks.entries()) readBlock(block, `blocks[${i}]`, reading);
-  return new ListedBlocks(reading);
+  const collected: Collected = { prefixes: [], byKind: new Map(), count: 0 };
+  for (const [i, block] of blocks.entries()) readBlock(block, `blocks[${i}]`, collected);
+  return new ListedBlocks(collected);
 }
 
 class ListedBlocks implements CallerBlocks {
@@ -47,7 +67,7 @@ class ListedBlocks implements CallerBlocks {
   readonly #addresses: PrefixTable<CallerBlock> | undefined;
   readonly #byKind: readonly (readonly [Kind, ReadonlyMap<string, CallerBlock>])[];
 
-  constructor({ prefixes, byKind }: Reading) {
+  constructor({ prefixes, byKind }: Collected) {
     this.#addresses = prefixes.length === 0 ? undefined : new PrefixTable(prefixes, later);
     this.#byKind = KINDS.flatMap((kind) => {
       const blocks = byKind.get(kind);
@@ -83,13 +103,13 @@ function later(a: CallerBlock, b: CallerBlock): CallerBlock {
   return b.untilMs > a.untilMs ? b : a;
 }
 
-interface Reading {
+interface Collected {
   readonly prefixes: PrefixEntry<CallerBlock>[];
   readonly byKind: Map<Kind, Map<string, CallerBlock>>;
   count: number;
 }
 
-function readBlock(block: BlockedCallers, where: string, reading: Reading): void {
+function readBlock(block: BlockedCallers, where: string, collected: Collected): void {
   const { subject, reason, endsAtMs: untilMs = Number.POSITIVE_INFINITY } = block;
   if (typeof reason !== "string")
     refuse(SITE, `${where}.reason must be a string, got ${show(reason)}`);
@@ -97,14 +117,14 @@ function readBlock(block: BlockedCallers, where: string, reading: Reading): void
     refuse(SITE, `${where}.endsAtMs must be milliseconds since 1970, got ${show(untilMs)}`);
   }
   for (const each of Array.isArray(subject) ? subject : [subject]) {
-    reading.count += 1;
-    if (reading.count > SUBJECTS_MAX)
+    collected.count += 1;
+    if (collected.count > SUBJECTS_MAX)
       refuse(SITE, `at most ${SUBJECTS_MAX} subjects can be blocked`);
-    readSubject({ subject: each, reason, untilMs }, `${where}.subject`, reading);
+    readSubject({ subject: each, reason, untilMs }, `${where}.subject`, collected);
   }
 }
 
-function readSubject(block: CallerBlock, where: string, { prefixes, byKind }: Reading): void {
+function readSubject(block: CallerBlock, where: string, { prefixes, byKind }: Collected): void {
   const { subject } = block;
   const [, kind, written] = /^(\w+):(.*)$/s.exec(subject ?? "") ?? [];
   if (kind === "ip") {

@@ -7,7 +7,7 @@ import type { Explanation } from "../peek/explain.js";
 import type { Policy } from "../policy.js";
 import type { PolicyOptions } from "../policy-options.js";
 import type { PolicyDecision } from "../policy-request/policy-decision.js";
-import type { CallerBlocks } from "./operator-refusals.js";
+import type { CallerBlocks } from "./caller-blocks.js";
 
 const facts: Facts = { method: "GET", path: "/", ip: "203.0.113.10" };
 const perMinute = (limit: number) => fixedWindow({ limit, windowMs: 60_000 });

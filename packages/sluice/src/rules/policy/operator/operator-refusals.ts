@@ -1,33 +1,19 @@
 // What operators refuse before any rule is asked: callers that are blocked, and requests of rules whose switch is
 // `deny`. A policy without either has none of this on the way of its requests.
 
-import { wallMsOf } from "../../../base/clock.js";
+import { type Clock, wallMsOf } from "../../../base/clock.js";
 import type { Facts } from "../../facts.js";
 import { Matcher } from "../../match/matcher.js";
 import type { NormalizedRequest } from "../../match/normalized-request.js";
 import type { CompiledRule, CompiledRules } from "../compile/compile.js";
-import type { Policy } from "../policy.js";
 import type { PolicyDecision, RefusalCause } from "../policy-request/policy-decision.js";
+import type { CallerBlocks } from "./caller-blocks.js";
 
-/** A caller that is blocked. */
-export interface CallerBlock {
-  /** Why, in the operator's words. Not for clients. */
-  readonly reason: string;
-  /** When it ends, by the wall clock; Infinity if it does not. */
-  readonly untilMs: number;
-  /** Who is blocked, as the operator wrote it: `ip:203.0.113.0/24`. */
-  readonly subject?: string | undefined;
-}
-
-/** Finds callers that are blocked. `callerBlocks` makes one from a list. */
-export interface CallerBlocks {
-  /** Whether a block may be about more than the address, so that callers have to be identified. */
-  readonly needsIdentity: boolean;
-  /**
-   * The block that holds for a caller at a time of the wall clock; undefined if there is none. Called with what a
-   * request shows and, if `needsIdentity`, again when the caller is known. Must be quick, and must not throw.
-   */
-  find(facts: Facts, wallMs: number): CallerBlock | undefined;
+/** What a policy has to refuse blocked callers with. */
+interface BlockingPolicy {
+  readonly clock: Clock;
+  readonly callerBlocks: CallerBlocks | undefined;
+  refuse(cause: RefusalCause): PolicyDecision;
 }
 
 /** Refuses requests before any rule is asked. */
@@ -102,7 +88,7 @@ const DENIED: RefusalCause = {
  *
  * @internal
  */
-export function refuseBlocked(policy: Policy, facts: Facts): PolicyDecision | undefined {
+export function refuseBlocked(policy: BlockingPolicy, facts: Facts): PolicyDecision | undefined {
   const { callerBlocks, clock } = policy;
   const cause = callerBlocks && findBlock(callerBlocks, facts, wallMsOf(clock));
   return cause && policy.refuse(cause);

@@ -27,8 +27,70 @@ function policyOf(rules: object[], options: Partial<PolicyOptions> = {}): Policy
 
 const admit = (policy: Policy, more: Partial<Facts> = {}) =>
   policy.admit({ ...facts, ...more }) as PolicyDecision;
-const peek = (policy: Policy, more: Partial<Facts> = {}) =>
-  policy.peek({ ...facts, ...more }) as PolicyDecision;
+const peek = (policy: Policy, more: Partial<Facts> = {}, nowMs?: number) =>
+  policy.peek({ ...facts, ...more }, { nowMs }) as PolicyDecision;
+
+describe("verbs with nowMs", () => {
+  const key = "ip:203.0.113.10";
+  const bucket = tokenBucket({ capacity: 10, refillPerSecond: 1 });
+
+  it("block and unblock as of that time, whatever the clock says", () => {
+    const policy = policyOf([{ id: "api", limit: bucket }]);
+    policy.block("api", key, 5_000, { nowMs: 60_000 });
+    expect(peek(policy, {}, 64_999)).toMatchObject({ allowed: false, retryAfterMs: 1 });
+    expect(peek(policy, {}, 65_000).allowed).toBe(true);
+    expect(policy.unblock("api", key, { nowMs: 65_000 })).toBe(false);
+    policy.block("api", key, 5_000, { nowMs: 65_000 });
+    expect(policy.unblock("api", key, { nowMs: 69_999 })).toBe(true);
+    expect(peek(policy, {}, 69_999).allowed).toBe(true);
+  });
+
+  it("refund and reset what is used at that time", () => {
+    const policy = policyOf([{ id: "api", limit: bucket }]);
+    policy.admit(facts, { cost: 10, nowMs: 60_000 });
+    // Four seconds later four of the ten units have come back by themselves.
+    expect(policy.refund("api", key, 10, { nowMs: 64_000 })).toBe(6);
+    policy.admit(facts, { cost: 10, nowMs: 64_000 });
+    policy.reset("api", key, { nowMs: 64_000 });
+    expect(peek(policy, {}, 64_000).remaining).toBe(10);
+  });
+
+  it("peek, state and explain how a key stands at that time", () => {
+    const clock = new ManualClock(60_000);
+    const policy = policyOf([{ id: "api", limit: bucket }], { clock });
+    policy.admit(facts, { cost: 10 });
+    const options = { nowMs: 64_000 };
+    expect(policy.peek(facts, options)).toMatchObject({ allowed: true, remaining: 4 });
+    expect(policy.state(facts, options)).toMatchObject([{ remaining: 4, retryAfterMs: 0 }]);
+    expect(policy.explain(facts, options)).toMatchObject({
+      rules: [{ limits: [{ remaining: 4 }] }],
+    });
+    expect(policy.peek(facts)).toMatchObject({ allowed: false, remaining: 0 });
+  });
+
+  it("leave quotas to the calendar", () => {
+    const clock = new ManualClock(Date.UTC(2026, 0, 1));
+    const policy = policyOf([{ id: "api", limit: quota({ limit: 5, period: "day" }) }], { clock });
+    policy.admit(facts, { cost: 5 });
+    const tomorrow = { nowMs: Date.UTC(2026, 0, 2) };
+    expect(policy.peek(facts, tomorrow)).toMatchObject({ allowed: false, remaining: 0 });
+    expect(policy.refund("api", key, 2, tomorrow)).toBe(2);
+    expect(peek(policy).remaining).toBe(2);
+  });
+
+  it("refuse a time that can't be counted", () => {
+    const policy = policyOf([{ id: "api", limit: bucket }]);
+    const options = { nowMs: -1 };
+    const invalid = expect.objectContaining({ code: "SLUICE_TIME_INVALID" });
+    expect(() => policy.block("api", key, 1, options)).toThrow(invalid);
+    expect(() => policy.unblock("api", key, options)).toThrow(invalid);
+    expect(() => policy.reset("api", key, options)).toThrow(invalid);
+    expect(() => policy.refund("api", key, 1, options)).toThrow(invalid);
+    expect(() => policy.peek(facts, options)).toThrow(invalid);
+    expect(() => policy.state(facts, options)).toThrow(invalid);
+    expect(() => policy.explain(facts, options)).toThrow(invalid);
+  });
+});
 
 describe("operators' verbs on a key", () => {
   const tiered = [{ id: "api", limit: perMinute(10), tiers: { pro: perMinute(20) } }];

@@ -1,7 +1,7 @@
 // What operators do to single keys of a rule: block, reset, refund. A key may be counted in several
 // places, one for each tier: an operator, who names a rule and a key, means them all.
 
-import { type Clock, countedMsOf, toWholeMs, wallMsOf } from "../../../base/clock.js";
+import { type Clock, type TimeOptions, timeOf, toWholeMs, wallMsOf } from "../../../base/clock.js";
 import { SluiceError, show } from "../../../base/errors.js";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import { nearestName } from "../../../base/nearest-name.js";
@@ -15,7 +15,7 @@ import type { CompiledRule, CompiledRules } from "../compile/compile.js";
 import type { RuleLimit } from "../compile/rule-limits.js";
 
 /** How a key is reset or refunded. */
-export interface ActOptions {
+export interface ActOptions extends TimeOptions {
   /** Makes a durable rule act once for it, so that an act whose outcome is not known can be sent again. */
   readonly requestId?: string | undefined;
 }
@@ -33,8 +33,8 @@ export class RuleKey {
     this.#clock = clock;
   }
 
-  block(forMs: number): MaybePromise<void> {
-    const nowMs = toWholeMs(this.#clock.now());
+  block(forMs: number, options?: TimeOptions): MaybePromise<void> {
+    const nowMs = this.#nowMs(options);
     const untilMs = nowMs + toDurationMs(forMs);
     const { store } = this.#rule.lane;
     const scopes = this.#scopes();
@@ -48,12 +48,12 @@ export class RuleKey {
   }
 
   /** Returns whether there was a block. */
-  unblock(): MaybePromise<boolean> {
-    const nowMs = toWholeMs(this.#clock.now());
+  unblock(options?: TimeOptions): MaybePromise<boolean> {
+    const nowMs = this.#nowMs(options);
     const { store } = this.#rule.lane;
     let wasBlocked = false;
     const ended = inBatches(
-      this.#charges(0, () => true),
+      this.#charges(0, nowMs, () => true),
       (some) =>
         andThen(unblockCharges(store, some, nowMs), (was) => {
           wasBlocked ||= was;
@@ -62,22 +62,23 @@ export class RuleKey {
     return andThen(ended, () => wasBlocked);
   }
 
-  reset({ requestId }: ActOptions = {}): MaybePromise<void> {
+  reset(options: ActOptions = {}): MaybePromise<void> {
     const { store } = this.#rule.lane;
-    const charges = this.#charges(0, () => true);
-    return inBatches(withRequestId(charges, requestId), (some) => store.reset(some));
+    const charges = this.#charges(0, this.#nowMs(options), () => true);
+    return inBatches(withRequestId(charges, options.requestId), (some) => store.reset(some));
   }
 
   /** Returns the whole units that were refunded: the most under any limit, since not all need have been used. */
-  refund(cost: number, { requestId }: ActOptions = {}): MaybePromise<number> {
+  refund(cost: number, options: ActOptions = {}): MaybePromise<number> {
+    const units = toCost(cost);
     // A permit is released by the request that holds it.
-    const counted = this.#charges(toCost(cost), ({ isPermit }) => !isPermit);
-    const charges = withRequestId(counted, requestId);
+    const counted = this.#charges(units, this.#nowMs(options), ({ isPermit }) => !isPermit);
+    const charges = withRequestId(counted, options.requestId);
     const { store } = this.#rule.lane;
     let most = 0;
     const refunded = inBatches(charges, (some) =>
-      andThen(refundCharges(store, some), (units) => {
-        most = Math.max(most, units);
+      andThen(refundCharges(store, some), (returned) => {
+        most = Math.max(most, returned);
       }),
     );
     return andThen(refunded, () => most);
@@ -87,12 +88,17 @@ export class RuleKey {
     return [...new Set(this.#limits().map(({ counter }) => counter.scope))];
   }
 
-  #charges(cost: number, isMeant: (limit: RuleLimit) => boolean): Charge[] {
-    const { clock, key } = { clock: this.#clock, key: this.#key };
+  #nowMs(options: TimeOptions | undefined): number {
+    return timeOf(options) ?? toWholeMs(this.#clock.now());
+  }
+
+  #charges(cost: number, nowMs: number, isMeant: (limit: RuleLimit) => boolean): Charge[] {
+    const key = this.#key;
     return this.#limits()
       .filter(isMeant)
       .map(({ counter, isQuota }) => {
-        return { counter, key, cost, nowMs: countedMsOf(clock, isQuota), isAnyTier: true };
+        const countedMs = isQuota ? wallMsOf(this.#clock) : nowMs;
+        return { counter, key, cost, nowMs: countedMs, isAnyTier: true };
       });
   }
 

@@ -6,11 +6,11 @@ import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import { describeKey } from "../../identity-keys/key.js";
 import { Matcher } from "../../match/matcher.js";
 import type { NormalizedRequest } from "../../match/normalized-request.js";
-import { EMPTY_MATCH, type ExceptionSubject, type Match } from "../../rule.js";
+import { type Across, EMPTY_MATCH, type ExceptionSubject, type Match } from "../../rule.js";
 import type { CompiledRule } from "../compile/compile.js";
 import type { RuleLimit } from "../compile/rule-limits.js";
 import { describeSettle } from "../held-charges/settled-cost.js";
-import type { CallerBlock } from "../operator/operator-refusals.js";
+import type { CallerBlock } from "../operator/caller-blocks.js";
 import type { SwitchState } from "../operator/switches.js";
 import type { CostFunctions } from "../policy-request/cost.js";
 import type { DecidedRuleCharge } from "../policy-request/decided-charge.js";
@@ -41,6 +41,8 @@ export interface ExplainOptions {
   readonly counters?: boolean;
   /** What the request costs, instead of what the rules say. */
   readonly cost?: number | undefined;
+  /** When it would be made, in milliseconds by the policy's clock, as for `admit`. Default: now. */
+  readonly nowMs?: number | undefined;
 }
 
 /** Why a request would be answered as it would. Infinity is null throughout. */
@@ -105,6 +107,10 @@ export interface ExplainedRule {
   /** What says the real cost once there is a response: `bytes`, `json usage.total_tokens`; null if nothing does. */
   readonly settledBy: string | null;
   readonly limits: readonly ExplainedLimit[];
+  /** How regions agree on it. Absent if the policy has no regions, or the rule is durable. */
+  readonly across?: Across;
+  /** The region whose store decides it. Absent in the same cases. */
+  readonly region?: string;
   /** How long an operator's block of the key still lasts: 0 if there is none, null if until it is unblocked. */
   readonly blockedMs: number | null;
 }
@@ -255,8 +261,17 @@ function toExplained(
     switch: rule.switchedTo,
     settledBy: settle === undefined ? null : describeSettle(settle),
     limits: own.map(toExplainedLimit),
+    ...toRegion(rule),
     blockedMs: orNull(Math.max(0, ...own.map(({ verdict }) => verdict.blockedMs ?? 0))),
   };
+}
+
+function toRegion({
+  definition,
+  lane,
+}: CompiledRule): Pick<ExplainedRule, "across" | "region"> | undefined {
+  if (lane.region === undefined) return undefined;
+  return { across: definition.across ?? "each", region: lane.region };
 }
 
 function toExplainedLimit({ ruleLimit, units, verdict }: DecidedRuleCharge): ExplainedLimit {

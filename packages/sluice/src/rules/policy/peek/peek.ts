@@ -6,8 +6,8 @@ import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-prom
 import { describeKey } from "../../identity-keys/key.js";
 import type { Dimension } from "../../rule.js";
 import type { CompiledRule } from "../compile/compile.js";
-import { toLanes } from "../compile/lanes.js";
 import { waitMsOf } from "../held-charges/hold-times.js";
+import { toLanes } from "../policy-request/charge-lanes.js";
 import type { CostFunctions } from "../policy-request/cost.js";
 import {
   type DecidedRuleCharge,
@@ -101,7 +101,7 @@ export function stateOf(request: PolicyRequest): MaybePromise<readonly RuleState
     isReserved: false,
     isLast: true,
   };
-  for (const rule of standing(request)) {
+  for (const rule of rulesOfCaller(request)) {
     if (charges.length >= STATES_MAX) break;
     if (rule.definition.isExposed && !rule.shadow) addCharges(rule, normalized, context, charges);
   }
@@ -119,7 +119,7 @@ function toRefusedMs(request: PolicyRequest): number {
 }
 
 /** The rules that could count the caller, whatever it asks for; by endpoint only what it asks for. */
-function standing(request: PolicyRequest): readonly CompiledRule[] {
+function rulesOfCaller(request: PolicyRequest): readonly CompiledRule[] {
   const { compiled, normalized } = request;
   const found = request.isCounted() ? compiled.byCaller.match(normalized) : [];
   const matching = new Set(request.matching());

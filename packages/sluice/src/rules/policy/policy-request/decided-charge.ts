@@ -6,8 +6,22 @@ import type { Counter } from "../../../stores/store.js";
 import type { CompiledRule } from "../compile/compile.js";
 import { withDelay } from "../compile/delay.js";
 import type { RuleLimit } from "../compile/rule-limits.js";
-import type { DecidedCharge } from "./policy-decision.js";
+import type { MeterPlace } from "../meter-place.js";
 import type { RuleCharge } from "./request-charges.js";
+
+/** A charge that was decided, as operators may see it: with its key. */
+export interface DecidedCharge {
+  readonly rule: MeterPlace;
+  /** The key as it is counted, `user:42`: hash it before it is logged. */
+  readonly key: string;
+  /** What the request costs under the limit. */
+  readonly units: number;
+  /** Whether it counts and never refuses. */
+  readonly shadow: boolean;
+  readonly verdict: Verdict;
+  /** False if the store was not asked about this limit, since another was known to refuse. */
+  readonly isKnown: boolean;
+}
 
 /** A charge of a rule, and what was answered to it under the rule's own numbers. */
 export class DecidedRuleCharge implements DecidedCharge {

@@ -13,9 +13,9 @@ import type { Rule } from "../../rule.js";
 import type { HeldCharges } from "../held-charges/held-charges.js";
 import { waitMsOf } from "../held-charges/hold-times.js";
 import type { RequestEnd } from "../held-charges/request-end.js";
-import type { CallerBlock } from "../operator/operator-refusals.js";
+import type { CallerBlock } from "../operator/caller-blocks.js";
 import type { CallerRefusalReason } from "./caller-refusal.js";
-import type { DecidedRuleCharge } from "./decided-charge.js";
+import type { DecidedCharge, DecidedRuleCharge } from "./decided-charge.js";
 
 /**
  * Why a request was refused: over a limit, a key or caller that is blocked, no identity to count by, no store that
@@ -57,26 +57,6 @@ export interface RuleResult {
    * False if the store was not asked about this limit, since another was known to refuse: `remaining` and
    * `resetMs` say nothing then.
    */
-  readonly isKnown: boolean;
-}
-
-/** Where telemetry keeps its meter of a rule, which saves looking it up by the rule's id. */
-export interface MeterPlace {
-  /** Undefined at first, and again when rules are replaced, disabled or enabled. */
-  meter: object | undefined;
-}
-
-/** A charge that was decided, as operators may see it: with its key. */
-export interface DecidedCharge {
-  readonly rule: MeterPlace;
-  /** The key as it is counted, `user:42`: hash it before it is logged. */
-  readonly key: string;
-  /** What the request costs under the limit. */
-  readonly units: number;
-  /** Whether it counts and never refuses. */
-  readonly shadow: boolean;
-  readonly verdict: Verdict;
-  /** False if the store was not asked about this limit, since another was known to refuse. */
   readonly isKnown: boolean;
 }
 

@@ -12,11 +12,11 @@ import type { Matcher } from "../../match/matcher.js";
 import { NormalizedRequest } from "../../match/normalized-request.js";
 import type { CompiledRule, CompiledRules } from "../compile/compile.js";
 import { type SampleFinding, watchKey } from "../compile/key-sample.js";
-import { isOneLane, toLanes } from "../compile/lanes.js";
 import { HeldCharges, type SettleContext } from "../held-charges/held-charges.js";
 import type { OperatorRefusals } from "../operator/operator-refusals.js";
 import { type AdmitOptions, type Identify, WITH_BODY, WITHOUT_BODY } from "./admit-options.js";
 import { CallerRefusal } from "./caller-refusal.js";
+import { isOneLane, toLanes } from "./charge-lanes.js";
 import type { CostFunctions } from "./cost.js";
 import { toDecideOptions } from "./decide-options.js";
 import {
@@ -221,7 +221,7 @@ export class PolicyRequest implements ChargeContext {
 
   #charge(charges: readonly RuleCharge[]): MaybePromise<boolean> {
     for (let i = 0; i < charges.length; i++) this.#sample(charges[i]);
-    if (charges.length === 1 && this.#isPlain(charges[0])) return this.#passOne(charges[0]);
+    if (charges.length === 1 && this.#isBare(charges[0])) return this.#passOne(charges[0]);
     if (isOneLane(charges)) return this.#passLane(charges, this.isLast);
     this.#isInOrder = false;
     return this.#passLanes(toLanes(charges), 0);
@@ -229,7 +229,7 @@ export class PolicyRequest implements ChargeContext {
 
   #chargeOnly(charge: RuleCharge): MaybePromise<boolean> {
     this.#sample(charge);
-    return this.#isPlain(charge) ? this.#passOne(charge) : this.#passLane([charge], this.isLast);
+    return this.#isBare(charge) ? this.#passOne(charge) : this.#passLane([charge], this.isLast);
   }
 
   #sample({ rule, key, ruleLimit }: RuleCharge): void {
@@ -238,9 +238,9 @@ export class PolicyRequest implements ChargeContext {
   }
 
   /** Whether one charge can go the shortest way. Nothing comes after it then: it is final. */
-  #isPlain(charge: RuleCharge): boolean {
-    const isBare = charge.isFinal && !charge.shadow && charge.caller === undefined;
-    return isBare && this.#options.requestId === undefined;
+  #isBare(charge: RuleCharge): boolean {
+    const { isFinal, shadow, caller } = charge;
+    return isFinal && !shadow && caller === undefined && this.#options.requestId === undefined;
   }
 
   #passOne(charge: RuleCharge): MaybePromise<boolean> {

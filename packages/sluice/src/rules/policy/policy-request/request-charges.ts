@@ -59,7 +59,7 @@ export function addCharges(
   context: ChargeContext,
   charges: RuleCharge[],
 ): NotCharged | undefined {
-  if (rule.isPlain) {
+  if (rule.isUniform) {
     // Most rules, and so in as few steps as possible.
     const key = rule.keyOf(normalized);
     if (key !== undefined)
@@ -88,13 +88,13 @@ export function toOnlyCharge(
   if (!rule.isOneLimit) return undefined;
   const key = rule.keyOf(normalized);
   if (key === undefined) return undefined;
-  const limits = rule.isPlain ? rule.limits : limitsOfTier(rule, normalized);
+  const limits = rule.isUniform ? rule.limits : limitsOfTier(rule, normalized);
   const cost = context.cost ?? rule.units;
   return new ChargeOfRule(rule, limits[0], key, cost, context, normalized);
 }
 
-/** The charge of a rule with one limit that everybody with a key is charged alike. */
-export function toPlainCharge(rule: CompiledRule, key: string, nowMs: number): RuleCharge {
+/** The charge of a rule with one limit that all callers with a key are charged alike. */
+export function toUniformCharge(rule: CompiledRule, key: string, nowMs: number): RuleCharge {
   const context = toContext(nowMs, false, true);
   return new ChargeOfRule(rule, rule.limits[0], key, rule.units, context, undefined);
 }

@@ -14,7 +14,7 @@ import type { RuleLimit } from "../compile/rule-limits.js";
 import { toDecided } from "./decided-charge.js";
 import { PolicyDecision } from "./policy-decision.js";
 import type { RequestContext } from "./policy-request.js";
-import { toPlainCharge } from "./request-charges.js";
+import { toUniformCharge } from "./request-charges.js";
 
 /** A store that decides one charge without a list. */
 type OneByOne = Store & Required<Pick<Store, "decideOne">>;
@@ -104,7 +104,7 @@ export class SingleRuleAnswer {
 
   /** The decision that the general path would have made. */
   toDecision(): PolicyDecision {
-    const charge = toPlainCharge(this.path.rule, this.key, this.nowMs);
+    const charge = toUniformCharge(this.path.rule, this.key, this.nowMs);
     const decided = toDecided(charge, this.verdict, 0);
     return new PolicyDecision(this.path.version, [decided], undefined);
   }
@@ -115,9 +115,9 @@ function decidesOne(store: Store): store is OneByOne {
 }
 
 /** Whether a rule is about every request, shown on all responses and settled immediately, by address alone. */
-function isSimple({ definition: rule, isPlain, shadow, limits }: CompiledRule): boolean {
+function isSimple({ definition: rule, isUniform, shadow, limits }: CompiledRule): boolean {
   const isByAddress = rule.key.length === 1 && rule.key[0].kind === "ip";
-  const isForAll = isPlain && !shadow && rule.isExposed && asksNothing(rule.match);
+  const isForAll = isUniform && !shadow && rule.isExposed && asksNothing(rule.match);
   return isByAddress && isForAll && limits.length === 1 && isFinal(limits[0]);
 }
 
