@@ -18,7 +18,8 @@ export {
 export type { MaybePromise } from "./base/maybe-promise.js";
 export { createLimiter } from "./limiter/limiter.js";
 export type { LimiterOptions } from "./limiter/limiter-options.js";
-export type { Limiter, PeekRequest, RequestOptions } from "./limiter/limiter-verbs.js";
+export type { Limiter } from "./limiter/limiter-verbs.js";
+export type { PeekRequest, RequestOptions } from "./limiter/request-options.js";
 export type { MaybeSync, Permit, Reservation } from "./limiter/reservation.js";
 export type { WaitOptions, WaitSignal } from "./limiter/wait.js";
 export {
@@ -99,6 +100,7 @@ export type {
   Hold,
   Outcome,
   PeekOptions,
+  RefundedUnits,
   Settling,
   Store,
   SyncStore,

@@ -8,9 +8,9 @@
 export type * from "./adapter-types.js";
 export { NodeHttpRequest, sendNodeReply } from "./adapters/node/node-exchange.js";
 export { joinHead } from "./adapters/node/response-head.js";
+export { createRequestHandler } from "./handler/create-handler.js";
 export { HandledRequest } from "./handler/handled-request.js";
 export type { RequestHandler } from "./handler/handler.js";
-export { createRequestHandler } from "./handler/http-options.js";
 export { type ReportCaller, toJsonReply } from "./handler/rate-limit-endpoint.js";
 export { resolveSentKey } from "./identity/api-keys/key-resolver.js";
 export { parseBody, toBodyForm } from "./identity/body/body.js";

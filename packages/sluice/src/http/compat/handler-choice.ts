@@ -7,12 +7,9 @@ import { type OptionSite, refuse } from "../../base/shapes/code-options.js";
 import { isLimit } from "../../limits/limits.js";
 import { type LimitOrRate, parseRate, rateHint } from "../../limits/rate.js";
 import type { Policy } from "../../rules/policy/policy.js";
+import { toRequestHandler } from "../handler/create-handler.js";
 import type { RequestHandler } from "../handler/handler.js";
-import {
-  type HttpOptions,
-  type RateLimitOptions,
-  toRequestHandler,
-} from "../handler/http-options.js";
+import type { HttpOptions, RateLimitOptions } from "../handler/http-options.js";
 import { toWindowHandler, WindowHandlers } from "./window-handlers.js";
 
 /** Chooses the request handler of each request. */

@@ -8,8 +8,9 @@ import { show } from "../../base/errors.js";
 import { type OptionSite, refuse } from "../../base/shapes/code-options.js";
 import { fixedWindow } from "../../limits/limits.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
+import { toRequestHandler } from "../handler/create-handler.js";
 import type { RequestHandler } from "../handler/handler.js";
-import { type RateLimitOptions, toRequestHandler } from "../handler/http-options.js";
+import type { RateLimitOptions } from "../handler/http-options.js";
 import { toRuleId } from "../handler/rule-id.js";
 
 /** The most requests in each window, and its length. */

@@ -14,9 +14,10 @@ import { ForwardingStore } from "../../stores/forwarding-store.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import type { HttpRequest } from "../identity/http-request.js";
+import { toRequestHandler } from "./create-handler.js";
 import type { HandledRequest } from "./handled-request.js";
 import type { RequestHandler } from "./handler.js";
-import { type RateLimitOptions, toRequestHandler } from "./http-options.js";
+import type { RateLimitOptions } from "./http-options.js";
 
 const one = fixedWindow({ limit: 1, windowMs: 60_000 });
 const three = fixedWindow({ limit: 3, windowMs: 60_000 });

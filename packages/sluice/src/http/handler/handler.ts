@@ -21,19 +21,15 @@ import { sayMissing, toChallenge } from "../response/missing-identity.js";
 import { PartitionKey } from "../response/partition-key.js";
 import { HeaderWriter } from "../response/rate-limit-headers.js";
 import { type Refusal, RefusalWriter, type Reply } from "../response/refusal.js";
-import { type Retry, toRetry } from "../response/retry-after.js";
+import { type Jitter, toRetry } from "../response/retry-after.js";
 import { type Wait, WaitingRoom } from "./delays.js";
 import { HandledRequest, type HandledRequestHost } from "./handled-request.js";
 import type { HttpSetup } from "./http-options.js";
 import { factsOf, keyOf, type Prepare, type SimplePolicy } from "./limits-in-code.js";
 import { RateLimitEndpoint, type ReportCaller, toStatusReply } from "./rate-limit-endpoint.js";
+import { noteHeld, noteRefused, wasRefused } from "./refused-elsewhere.js";
+import { RepeatedRefusals } from "./repeated-refusals.js";
 import { toRequestId } from "./request-id.js";
-
-// Requests that hold something of one request handler, and those of them that another one in this process refused:
-// if the first counts by the response, it must not count the other's refusal. Nothing else is remembered, because
-// an entry of a weak set costs more than a refusal does (bench service/reject).
-const heldRequests = new WeakSet<object>();
-const refusedRequests = new WeakSet<object>();
 
 /** Decides requests of one server. */
 export class RequestHandler implements HandledRequestHost {
@@ -43,6 +39,8 @@ export class RequestHandler implements HandledRequestHost {
   readonly #prepare: Prepare | undefined;
   readonly #fields: HeaderWriter;
   readonly #refusals: RefusalWriter;
+  readonly #repeated: RepeatedRefusals;
+  readonly #jitter: Jitter;
   readonly #waiting: WaitingRoom;
   readonly #endpoint: RateLimitEndpoint;
   /** Present if the policy is the request handler's own. */
@@ -66,9 +64,10 @@ export class RequestHandler implements HandledRequestHost {
       challenge: toChallenge(setup.identity.apiKeyPlaces),
       onError: (error) => this.onError(error),
     });
+    this.#repeated = new RepeatedRefusals(setup);
     this.#waiting = new WaitingRoom(clock, setup.delayedMax);
-    const { retryAfterJitterMs: jitterMsMax, random } = setup;
-    this.#endpoint = new RateLimitEndpoint(clock, { jitterMsMax, random });
+    this.#jitter = { jitterMsMax: setup.retryAfterJitterMs, random: setup.random };
+    this.#endpoint = new RateLimitEndpoint(clock, this.#jitter);
   }
 
   /**
@@ -136,7 +135,7 @@ export class RequestHandler implements HandledRequestHost {
     return andThen(this.#identify(request, shown, attributes, NO_BODY), (facts) => {
       if (facts instanceof CallerRefusal)
         return this.#toRefusal(request, this.policy.refuse(facts));
-      const late = caller === undefined ? this.#endpoint.refuse(namedCaller(facts)) : undefined;
+      const late = caller === undefined ? this.#endpoint.refuseNamed(facts) : undefined;
       return late ?? report(facts);
     });
   }
@@ -158,7 +157,7 @@ export class RequestHandler implements HandledRequestHost {
   }
 
   isRefused(request: unknown): boolean {
-    return isObject(request) && refusedRequests.has(request);
+    return wasRefused(request);
   }
 
   /** Reports an error that no request waits for. Exceptions that the callback throws are ignored. */
@@ -186,8 +185,8 @@ export class RequestHandler implements HandledRequestHost {
 
   /** Whether the API key is resolved before the policy is asked, which then has all facts in one call. */
   #startsWithKey(shown: RequestFacts, attributes: Attributes | undefined): boolean {
-    const isPlain = attributes === undefined && this.#setup.requestId === undefined;
-    return isPlain && this.policy.startsWithApiKey && shown.sentKey !== undefined;
+    const isKeyEnough = attributes === undefined && this.#setup.requestId === undefined;
+    return isKeyEnough && this.policy.startsWithApiKey && shown.sentKey !== undefined;
   }
 
   #admitIdentified(
@@ -216,11 +215,22 @@ export class RequestHandler implements HandledRequestHost {
 
   #toSingleRuleHandled(request: HttpRequest, answer: SingleRuleAnswer): HandledRequest {
     const { allowed, source } = answer.verdict;
+    if (!allowed) return this.#refuseBySingleRule(request, answer);
     // A fallback knows less about the limit than the short form of the headers shows.
-    if (!allowed || source === "fallback")
-      return this.#toHandledRequest(request, answer.toDecision());
+    if (source === "fallback") return this.#toHandledRequest(request, answer.toDecision());
     const lines = this.#fields.writeOne(answer);
     return new HandledRequest(this, request.raw, answer, lines, undefined, undefined);
+  }
+
+  #refuseBySingleRule(request: HttpRequest, answer: SingleRuleAnswer): HandledRequest {
+    const said = this.#repeated.find(answer);
+    if (said?.refusal !== undefined) {
+      const decision = this.#repeated.decisionOf(answer, said);
+      return this.#toRefused(request, decision, said.lines, said.refusal);
+    }
+    const handled = this.#toHandledRequest(request, answer.toDecision());
+    this.#repeated.keep(answer, handled);
+    return handled;
   }
 
   /** None, and so nothing made, for requests that are decided by what they show. */
@@ -254,12 +264,7 @@ export class RequestHandler implements HandledRequestHost {
   }
 
   #toRefusal(request: HttpRequest, decision: PolicyDecision): Refusal {
-    return this.#refusals.write(decision, this.#toRetry(decision.waitMs), request);
-  }
-
-  #toRetry(waitMs: number | undefined): Retry {
-    const { retryAfterJitterMs: jitterMsMax, random } = this.#setup;
-    return toRetry(waitMs, { jitterMsMax, random });
+    return this.#refusals.write(decision, toRetry(decision.waitMs, this.#jitter), request);
   }
 
   #toHandledRequest(
@@ -283,7 +288,7 @@ export class RequestHandler implements HandledRequestHost {
   ): HandledRequest {
     const lines = this.#fields.write(decision, undefined);
     const handled = new HandledRequest(this, request.raw, decision, lines, undefined, wait, facts);
-    if (handled.isHeld && isObject(request.raw)) heldRequests.add(request.raw);
+    if (handled.isHeld) noteHeld(request.raw);
     return handled;
   }
 
@@ -307,13 +312,28 @@ export class RequestHandler implements HandledRequestHost {
     waitMs: number | undefined,
     facts: RequestFacts | undefined,
   ): HandledRequest {
-    const { raw } = request;
-    const retry = this.#toRetry(waitMs);
+    const retry = toRetry(waitMs, this.#jitter);
     const lines = this.#fields.write(decision, retry);
     const refusal = this.#refusals.write(decision, retry, request, this.#missingOf(decision));
+    return this.#toRefused(request, decision, lines, refusal, facts);
+  }
+
+  #toRefused(
+    { raw }: HttpRequest,
+    decision: PolicyDecision,
+    lines: string,
+    refusal: Refusal,
+    facts?: RequestFacts,
+  ): HandledRequest {
     const handled = new HandledRequest(this, raw, decision, lines, refusal, undefined, facts);
-    if (isObject(raw) && heldRequests.has(raw)) refusedRequests.add(raw);
-    this.#notifyRefused(handled, raw);
+    noteRefused(raw);
+    const { onRefused } = this.#setup;
+    if (onRefused !== undefined) {
+      notify(
+        () => onRefused(handled, raw),
+        (error) => this.onError(error),
+      );
+    }
     return handled;
   }
 
@@ -324,24 +344,6 @@ export class RequestHandler implements HandledRequestHost {
     if (rule?.isExposed !== true) return undefined;
     return sayMissing(rule.key, this.#identity.apiKeyPlaces);
   }
-
-  #notifyRefused(handled: HandledRequest, raw: unknown): void {
-    const { onRefused } = this.#setup;
-    if (onRefused === undefined) return;
-    notify(
-      () => onRefused(handled, raw),
-      (error) => this.onError(error),
-    );
-  }
-}
-
-/** The caller, if no address is known. Callers without any identity share one limit. */
-function namedCaller({ user, apiKey, tenant }: Facts): string {
-  return user ?? apiKey ?? tenant ?? "";
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }
 
 /** A request for the status has no body to read. */

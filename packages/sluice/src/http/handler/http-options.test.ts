@@ -3,7 +3,8 @@ import { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { requestHandlerOf, SITE } from "../../../test/handler-stand.js";
 import { fixedWindow } from "../../limits/limits.js";
-import { type HttpOptions, toRequestHandler } from "./http-options.js";
+import { toRequestHandler } from "./create-handler.js";
+import type { HttpOptions } from "./http-options.js";
 
 const limit = fixedWindow({ limit: 1, windowMs: 1_000 });
 

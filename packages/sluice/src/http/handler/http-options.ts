@@ -1,14 +1,12 @@
 // What a middleware takes, whatever the framework: `rateLimit(policy, httpOptions?)` for rules, or one
 // object with a limit and the same options for the simple case. Both become a request handler.
 
-import { type Clock, toClock } from "../../base/clock.js";
-import { show } from "../../base/errors.js";
+import type { Clock } from "../../base/clock.js";
 import {
   anyFunction,
   type OptionSite,
   orFunction,
   passedOn,
-  readOptions,
   refuse,
   secretString,
 } from "../../base/shapes/code-options.js";
@@ -25,21 +23,12 @@ import {
   wholeNumber,
   withDefault,
 } from "../../base/shapes/shapes.js";
-import { Policy } from "../../rules/policy/policy.js";
 import { type Identity, type IdentityOptions, toIdentity } from "../identity/identity.js";
 import { HEADER_FORMS, type HeaderForm, type LegacyReset } from "../response/rate-limit-headers.js";
 import type { RefusalBody } from "../response/refusal.js";
 import { type Random, systemRandom } from "../response/retry-after.js";
 import type { RateLimitInfo } from "./handled-request.js";
-import { RequestHandler } from "./handler.js";
-import {
-  type NamedLimit,
-  type SharedOptions,
-  SIMPLE_FIELDS,
-  type SimpleOptions,
-  toNamedPolicy,
-  toSimplePolicy,
-} from "./limits-in-code.js";
+import { SIMPLE_FIELDS, type SimpleOptions } from "./limits-in-code.js";
 
 /** How a request handler meets HTTP. `Raw` is the request of the framework. */
 export interface HttpOptions<Raw = unknown> {
@@ -129,10 +118,12 @@ const HTTP_FIELDS = {
   onError: optional(anyFunction),
 } satisfies Record<keyof HttpOptions, Field<unknown>>;
 
-const HTTP_OPTIONS = object(HTTP_FIELDS);
-const RATE_LIMIT_OPTIONS = object({ ...SIMPLE_FIELDS, ...HTTP_FIELDS });
+/** Options beside a policy. */
+export const HTTP_OPTIONS = object(HTTP_FIELDS);
+/** Options of the simple case. */
+export const RATE_LIMIT_OPTIONS = object({ ...SIMPLE_FIELDS, ...HTTP_FIELDS });
 /** For options of which others have read the rest. */
-const HTTP_PART = object(HTTP_FIELDS, { isOpen: true });
+export const HTTP_PART = object(HTTP_FIELDS, { isOpen: true });
 
 /**
  * Our options beside those of another limiter, whose shape has them too. They may be anything there: what is left
@@ -141,29 +132,6 @@ const HTTP_PART = object(HTTP_FIELDS, { isOpen: true });
 export const RATE_LIMIT_FIELDS: Readonly<Record<keyof RateLimitOptions, Field<unknown>>> = passedOn(
   Object.keys(RATE_LIMIT_OPTIONS.fields) as (keyof RateLimitOptions)[],
 );
-
-/**
- * Makes the request handler of a middleware out of its arguments: a policy and perhaps options, or the options of
- * the simple case. `site` names the middleware in errors.
- */
-export function toRequestHandler<Raw>(
-  site: OptionSite,
-  first: Policy | RateLimitOptions<Raw>,
-  second?: HttpOptions<Raw>,
-): RequestHandler {
-  if (first instanceof Policy) {
-    const given = readOptions(site, HTTP_OPTIONS, second ?? {});
-    return new RequestHandler(first, toHttpSetup(given, first.clock));
-  }
-  refuseRequest(site, first);
-  if (second !== undefined) {
-    refuse(site, `takes a policy and options, or options alone; got ${show(second)} besides them`);
-  }
-  const given = readOptions(site, RATE_LIMIT_OPTIONS, first);
-  const setup = toHttpSetup(given, toClock(site, given.clock));
-  const simple = toSimplePolicy(site, first, setup.onError);
-  return new RequestHandler(simple.policy, setup, simple);
-}
 
 /** Rejects a request or a framework's context: `rateLimit` was used as the middleware itself, without a call. */
 export function refuseRequest(site: OptionSite, options: unknown): void {
@@ -176,34 +144,8 @@ export function refuseRequest(site: OptionSite, options: unknown): void {
   );
 }
 
-/** Makes a request handler of several limits, which are decided together. */
-export function toNamedHandler<Raw>(
-  site: OptionSite,
-  limits: readonly NamedLimit<Raw>[],
-  shared: SharedOptions<Raw> & HttpOptions<Raw>,
-): RequestHandler {
-  const setup = toHttpSetup(readOptions(site, HTTP_PART, shared), toClock(site, shared.clock));
-  const named = toNamedPolicy(site, limits, shared, setup.onError);
-  return new RequestHandler(named.policy, setup, named);
-}
-
-/**
- * A request handler over a policy, for an adapter of your own.
- *
- * @throws SluiceError `SLUICE_OPTION_INVALID` if an option can't be used.
- */
-export function createRequestHandler<Raw>(
-  policy: Policy,
-  options?: HttpOptions<Raw>,
-): RequestHandler {
-  return toRequestHandler(
-    { name: "createRequestHandler", code: "SLUICE_OPTION_INVALID" },
-    policy,
-    options,
-  );
-}
-
-function toHttpSetup(given: ReadFields<typeof HTTP_FIELDS>, clock: Clock): HttpSetup {
+/** The setup of a request handler, out of options that were read. */
+export function toHttpSetup(given: ReadFields<typeof HTTP_FIELDS>, clock: Clock): HttpSetup {
   const { legacyHeaders: legacy } = given;
   return {
     clock,

@@ -47,6 +47,11 @@ export class RateLimitEndpoint {
     const fields = toFields("application/problem+json", body);
     return { status, fields: [...fields, "Retry-After", `${retry.seconds}`], body };
   }
+
+  /** The same for a caller whose address is not known. Callers without any identity share one limit. */
+  refuseNamed({ user, apiKey, tenant }: Facts): Reply | undefined {
+    return this.refuse(user ?? apiKey ?? tenant ?? "");
+  }
 }
 
 /** Answers a caller that was identified. */

@@ -174,6 +174,42 @@ describe("the short way of one rule by address", () => {
     expect(() => handle()).toThrow("used after it was closed: this policy");
   });
 
+  it("writes a refusal once for all of a millisecond that are alike, and reports each", () => {
+    const refused: unknown[] = [];
+    const onRefused = (_info: unknown, request: unknown) => refused.push(request);
+    const limit = fixedWindow({ limit: 1, windowMs: 60_000 });
+    const { handle, clock } = requestHandlerOf([{ id: "r", limit }], { onRefused });
+    const [a, b] = [{ peer: "203.0.113.1" }, { peer: "203.0.113.2" }];
+    for (const caller of [a, b]) handle(caller);
+    const requests = [{}, {}, {}];
+    const [first, again, other] = [a, a, b].map((caller, i) =>
+      handle({ ...caller, raw: requests[i] }),
+    );
+    expect(again.refusal).toBe(first.refusal);
+    expect(other.refusal).toBe(first.refusal);
+    expect(again.decision).toBe(first.decision);
+    expect(other.decision).not.toBe(first.decision);
+    expect(other.decision.charges[0].key).toBe("ip:203.0.113.2");
+    expect(refused).toEqual(requests);
+    clock.advance(1);
+    const later = handle(a);
+    expect(later.refusal).not.toBe(first.refusal);
+    expect(later.refusal?.body).toContain('"retryAfterMs":59999');
+  });
+
+  it("writes each refusal where it has a random part, or its body comes from code", () => {
+    const limit = fixedWindow({ limit: 1, windowMs: 60_000 });
+    const jittered = requestHandlerOf([{ id: "r", limit }], { retryAfterJitterMs: 1_000_000 });
+    let bodies = 0;
+    const written = requestHandlerOf([{ id: "r", limit }], {
+      body: () => ({ type: "text/plain", text: `${++bodies}` }),
+    });
+    for (const { handle } of [jittered, written]) handle();
+    const waits = [1, 2, 3].map(() => jittered.handle().refusal?.retryAfterMs);
+    expect(new Set(waits).size).toBeGreaterThan(1);
+    expect([1, 2, 3].map(() => written.handle().refusal?.body)).toEqual(["1", "2", "3"]);
+  });
+
   it("charges a request once where its decision is looked at twice", () => {
     const { handle } = requestHandlerOf([{ id: "r", limit: three }]);
     const handled = handle();

@@ -6,7 +6,7 @@ import { SluiceError, warn } from "../../base/errors.js";
 import { drop } from "../../base/maybe-promise.js";
 import { toBareAddress } from "../../rules/identity-keys/address.js";
 import { type CidrList, toCidrList } from "../../rules/identity-keys/cidr.js";
-import { readForwardedFor } from "./forwarded.js";
+import { type LastEntry, readForwardedFor } from "./forwarded.js";
 import type { HttpRequest } from "./http-request.js";
 
 /** Where proxies write the address of their client. */
@@ -115,13 +115,6 @@ const NEIGHBOURS = toCidrList(["loopback", "private"]);
 
 /** The last entry of a list that is cut off at `end`. */
 export type ReadLast = (text: string, end: number) => LastEntry;
-
-/** An entry of a list, and where it starts: the comma that ends the one before it comes right there. */
-export interface LastEntry {
-  readonly start: number;
-  /** Undefined if it names no client. */
-  readonly text: string | undefined;
-}
 
 function readListed(text: string, end: number): LastEntry {
   const start = text.lastIndexOf(",", end - 1) + 1;

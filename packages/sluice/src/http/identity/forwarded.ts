@@ -2,7 +2,12 @@
 // must not decide how the rest is read: read from the left, an unpaired quote of a client's would
 // swallow what the proxies wrote behind it.
 
-import type { LastEntry } from "./client-address.js";
+/** An entry of a list, and where it starts: the comma that ends the one before it comes right there. */
+export interface LastEntry {
+  readonly start: number;
+  /** Undefined if it names no client. */
+  readonly text: string | undefined;
+}
 
 const QUOTE = 34;
 const BACKSLASH = 92;

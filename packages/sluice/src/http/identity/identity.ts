@@ -14,12 +14,8 @@ import type { IdentityOptions, IdentitySetup } from "./identity-options.js";
 import { toIdentitySetup } from "./identity-setup.js";
 import { askFunction, type Claims, readClaim } from "./sources.js";
 
-export type {
-  KeyAnswer,
-  KeyResolver,
-  ResolvedKey,
-  UnknownKeys,
-} from "./api-keys/key-resolver.js";
+export type { KeyAnswer, KeyResolver, UnknownKeys } from "./api-keys/key-resolver.js";
+export type { ResolvedKey } from "./api-keys/resolved-key.js";
 export type { ClientAddressSource } from "./client-address.js";
 export { RequestFacts } from "./facts.js";
 export type { ApiKeyOptions, IdentityOptions, TokenVerifier } from "./identity-options.js";

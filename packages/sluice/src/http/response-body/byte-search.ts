@@ -1,6 +1,9 @@
 // Finds a few bytes among many: the searches of a stream of events. Each looks at one place in almost as many bytes as it
 // searches for. Here instead of the native search of `Buffer`, whose call alone takes longer than to search a short piece.
 
+/** A name that JSON can write in one way besides escapes of ASCII characters, by their number. */
+const PLAIN_NAME = /^[A-Za-z0-9_-]{1,250}$/;
+
 /** Finds bytes. */
 export interface ByteSearch {
   /** Where they begin between `from` and `to`, the first time; Infinity if they don't. */
@@ -72,4 +75,12 @@ function findEscapeNatively(bytes: Uint8Array, from: number, to: number): number
 export function isAt(needle: Uint8Array, bytes: Uint8Array, at: number): boolean {
   for (let i = 0; i < needle.length; i++) if (bytes[at + i] !== needle[i]) return false;
   return true;
+}
+
+/** The searches for some names, which all streams with these names share; undefined if one can't be searched for. */
+export function toSearches(names: readonly string[]): readonly ByteSearch[] | undefined {
+  if (!names.every((name) => PLAIN_NAME.test(name))) return undefined;
+  const encoder = new TextEncoder();
+  const byName = names.map((name) => new NameSearch(encoder.encode(`"${name}"`)));
+  return [...byName, escapeSearch];
 }

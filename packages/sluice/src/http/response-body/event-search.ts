@@ -1,22 +1,11 @@
 // Skips the events of a stream that can't contain what is looked for. A search for the last names of the paths is many
 // times faster than reading every event, and most events of a stream have none of them. Benchmark: service/settle.
 
-import { type ByteSearch, escapeSearch, NameSearch } from "./byte-search.js";
+import type { ByteSearch } from "./byte-search.js";
 import type { EventScanner } from "./event-scanner.js";
-
-/** A name that JSON can write in one way besides escapes of ASCII characters, by their number. */
-const PLAIN_NAME = /^[A-Za-z0-9_-]{1,250}$/;
 
 const LF = 0x0a;
 const CR = 0x0d;
-
-/** The searches for some names, which all streams with these names share; undefined if one can't be searched for. */
-export function toSearches(names: readonly string[]): readonly ByteSearch[] | undefined {
-  if (!names.every((name) => PLAIN_NAME.test(name))) return undefined;
-  const encoder = new TextEncoder();
-  const byName = names.map((name) => new NameSearch(encoder.encode(`"${name}"`)));
-  return [...byName, escapeSearch];
-}
 
 /** Reads the events of a stream that may matter. */
 export class EventSearch {

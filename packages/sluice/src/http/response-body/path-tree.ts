@@ -2,7 +2,7 @@
 
 import type { JsonPath, JsonSum } from "../../rules/rule.js";
 import type { ByteSearch } from "./byte-search.js";
-import { toSearches } from "./event-search.js";
+import { toSearches } from "./byte-search.js";
 
 /** A name on the way to a number. Every path below it has a place from `from` to `to`, the end not included. */
 export interface PathNode {

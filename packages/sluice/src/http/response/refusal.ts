@@ -58,14 +58,11 @@ type WriteBody = (refusal: RefusalContext, context: unknown) => WrittenBody;
 /** The request that is refused. */
 type RefusedRequest = Pick<HttpRequest, "raw" | "context">;
 
-/** The parts of a refusal that are sent. */
+/** A refusal, and what it was written from. */
 interface Written {
-  readonly fields: Fields;
-  readonly body: string;
-  readonly reason: RefusalReason;
+  readonly refusal: Refusal;
   readonly rules: readonly string[];
   readonly decidedMs: number | undefined;
-  readonly shownMs: number;
 }
 
 /** Writes refusals. */
@@ -94,15 +91,10 @@ export class RefusalWriter {
     missing?: string,
   ): Refusal {
     const reason = decision.reason ?? "limit";
-    const { status } = PROBLEMS[reason];
     const rules = namesOf(decision);
-    const { fields, body } =
-      missing === undefined &&
-      this.#latest !== undefined &&
-      isAlike(this.#latest, reason, rules, retry)
-        ? this.#latest
-        : this.#write(decision, reason, rules, retry, request, missing);
-    return { status, fields, body, reason, retryAfterMs: retry.shownMs };
+    const latest = missing === undefined ? this.#latest : undefined;
+    if (latest !== undefined && isAlike(latest, reason, rules, retry)) return latest.refusal;
+    return this.#write(decision, reason, rules, retry, request, missing);
   }
 
   #write(
@@ -112,18 +104,18 @@ export class RefusalWriter {
     retry: Retry,
     request: RefusedRequest,
     missing: string | undefined,
-  ): Written {
+  ): Refusal {
     const { type, text: body } = this.#toBody(decision, reason, rules, retry, request, missing);
     const fields = ["Cache-Control", "no-store"];
     if (body !== "") fields.push("Content-Type", type);
     fields.push("Content-Length", `${bytesOf(body)}`);
     if (retry.seconds !== undefined) fields.push("Retry-After", `${retry.seconds}`);
-    if (PROBLEMS[reason].status === 401) fields.push("WWW-Authenticate", this.#challenge);
-    const { decidedMs, shownMs } = retry;
-    const written = { fields, body, reason, rules, decidedMs, shownMs };
+    const { status } = PROBLEMS[reason];
+    if (status === 401) fields.push("WWW-Authenticate", this.#challenge);
+    const refusal = { status, fields, body, reason, retryAfterMs: retry.shownMs };
     const isAny = typeof this.#body !== "function" && missing === undefined;
-    if (isAny) this.#latest = written;
-    return written;
+    if (isAny) this.#latest = { refusal, rules, decidedMs: retry.decidedMs };
+    return refusal;
   }
 
   #toBody(
@@ -161,7 +153,8 @@ function isAlike(
   rules: readonly string[],
   { decidedMs, shownMs }: Retry,
 ): boolean {
-  if (latest.shownMs !== shownMs || latest.reason !== reason) return false;
+  const { refusal } = latest;
+  if (refusal.retryAfterMs !== shownMs || refusal.reason !== reason) return false;
   // Both "never" and "unknown" are shown as no time, but the texts differ.
   if (shownMs === Number.POSITIVE_INFINITY && latest.decidedMs !== decidedMs) return false;
   return latest.rules.length === rules.length && latest.rules.every((name, i) => name === rules[i]);

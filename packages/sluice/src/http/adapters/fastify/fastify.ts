@@ -29,10 +29,8 @@ import type { RateLimitInfo } from "../../handler/handled-request.js";
 import { applyLimit, sendStatus } from "./fastify-exchange.js";
 
 export type * from "../../adapter-types.js";
-export type {
-  CheckedState,
-  RateLimitCheck,
-} from "../../compat/fastify-rate-limit/create-rate-limit.js";
+export type { CheckedState } from "../../compat/fastify-rate-limit/checked-state.js";
+export type { RateLimitCheck } from "../../compat/fastify-rate-limit/create-rate-limit.js";
 export type {
   ErrorResponseContext,
   FastifyHook,

@@ -8,12 +8,9 @@
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { OptionSite } from "../../../base/shapes/code-options.js";
 import type { Policy } from "../../../rules/policy/policy.js";
+import { toRequestHandler } from "../../handler/create-handler.js";
 import type { RateLimitInfo } from "../../handler/handled-request.js";
-import {
-  type HttpOptions,
-  type RateLimitOptions,
-  toRequestHandler,
-} from "../../handler/http-options.js";
+import type { HttpOptions, RateLimitOptions } from "../../handler/http-options.js";
 import { type HandledFetchRequest, handleFetchRequest, toResponse } from "./fetch-exchange.js";
 import { type PeerOptions, splitPeerOptions } from "./fetch-options.js";
 import { FetchHttpRequest, PeerFinder } from "./fetch-request.js";

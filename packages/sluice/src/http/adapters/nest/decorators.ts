@@ -7,14 +7,7 @@ import { memoryStore } from "../../../stores/memory/memory-store.js";
 import { toRuleId } from "../../handler/rule-id.js";
 import { LimitScope } from "./limit-scope.js";
 import { toLimits } from "./module-limits.js";
-import type { NestOptions } from "./nest-options.js";
-
-/** The limits that a controller or handler declares. */
-export interface OwnLimit {
-  readonly options: NestOptions;
-  /** The rule's id if the options give none: `CatsController.findAll`. */
-  readonly name: string;
-}
+import type { NestOptions, OwnLimit } from "./nest-options.js";
 
 /** What {@link SkipRateLimit} takes: one value for all limits, or one for each name. */
 export type Skipped = boolean | Readonly<Record<string, boolean>>;

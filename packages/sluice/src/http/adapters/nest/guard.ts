@@ -9,9 +9,10 @@ import type { RequestHandler } from "../../handler/handler.js";
 import type { Refusal } from "../../response/refusal.js";
 import { BODY_FIELDS, withoutFields } from "../../response/response-headers.js";
 import { handleNodeRequest, setFields } from "../node/node-exchange.js";
-import { OWN_LIMIT, type OwnLimit, SKIPPED, type Skipped } from "./decorators.js";
+import { OWN_LIMIT, SKIPPED, type Skipped } from "./decorators.js";
 import type { NestCall } from "./limit-scope.js";
 import { NestLimits } from "./module-limits.js";
+import type { OwnLimit } from "./nest-options.js";
 import { RateLimitException } from "./nest-refusal.js";
 import { NestHttpRequest, toRaw } from "./nest-request.js";
 

@@ -13,8 +13,9 @@ import {
   refuse,
 } from "../../../base/shapes/code-options.js";
 import { anything, object, optional } from "../../../base/shapes/shapes.js";
+import { toNamedHandler } from "../../handler/create-handler.js";
 import type { RequestHandler } from "../../handler/handler.js";
-import { RATE_LIMIT_FIELDS, toNamedHandler } from "../../handler/http-options.js";
+import { RATE_LIMIT_FIELDS } from "../../handler/http-options.js";
 import {
   type NamedLimit,
   type SharedOptions,

@@ -12,13 +12,13 @@ import { listOf, object, optional } from "../../../base/shapes/shapes.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import type { Store } from "../../../stores/store.js";
+import { toRequestHandler } from "../../handler/create-handler.js";
 import type { RequestHandler } from "../../handler/handler.js";
-import { type HttpOptions, toRequestHandler } from "../../handler/http-options.js";
+import type { HttpOptions } from "../../handler/http-options.js";
 import { SIMPLE_FIELDS } from "../../handler/limits-in-code.js";
 import { toRuleId } from "../../handler/rule-id.js";
-import type { OwnLimit } from "./decorators.js";
 import { LIMITS_MAX, LimitScope, type ScopedLimit } from "./limit-scope.js";
-import type { NestLimit, NestOptions } from "./nest-options.js";
+import type { NestLimit, NestOptions, OwnLimit } from "./nest-options.js";
 
 /** What `RateLimitModule` takes: a policy, with or without HTTP options, or the options of its limits. */
 export type NestArguments = readonly [first: Policy | NestOptions, second?: HttpOptions];

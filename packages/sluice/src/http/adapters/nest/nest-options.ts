@@ -8,6 +8,13 @@ import type { RateLimitOptions } from "../../handler/http-options.js";
 import type { SimpleOptions } from "../../handler/limits-in-code.js";
 import type { RefusalBody, RefusalContext, WrittenBody } from "../../response/refusal.js";
 
+/** The limits that a controller or handler declares. */
+export interface OwnLimit {
+  readonly options: NestOptions;
+  /** The rule's id if the options give none: `CatsController.findAll`. */
+  readonly name: string;
+}
+
 /**
  * A function of a request, which may declare it as the platform's own type, and of the ExecutionContext:
  * `context.getHandler()`, `context.getClass()`. Requests for `statusPath` have no context.

@@ -9,13 +9,10 @@ import type { Duplex } from "node:stream";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
 import type { OptionSite } from "../../../base/shapes/code-options.js";
 import type { Policy } from "../../../rules/policy/policy.js";
+import { toRequestHandler } from "../../handler/create-handler.js";
 import { HandledRequest } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
-import {
-  type HttpOptions,
-  type RateLimitOptions,
-  toRequestHandler,
-} from "../../handler/http-options.js";
+import type { HttpOptions, RateLimitOptions } from "../../handler/http-options.js";
 import {
   goOnWith,
   handleNodeRequest,

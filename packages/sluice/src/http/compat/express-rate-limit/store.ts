@@ -81,20 +81,20 @@ export class ExpressRateLimitStore implements HitStore {
 
   /** Counts one hit, also one beyond the limit, and returns how many there are in this window. */
   increment(key: string): MaybePromise<ClientRateLimitInfo> {
-    return andThen(this.#store.debit([this.#toCharge(key, 1)]), (standings) =>
-      this.#toInfo(standings[0]),
+    return andThen(this.#store.debit([this.#toCharge(key, 1)]), (statuses) =>
+      this.#toInfo(statuses[0]),
     );
   }
 
   /** Takes one hit back, if it was in this window. */
   decrement(key: string): MaybePromise<void> {
-    return this.#store.refund([this.#toCharge(key, 1)]);
+    return andThen(this.#store.refund([this.#toCharge(key, 1)]), () => undefined);
   }
 
   /** How many hits there are; undefined if there is none in this window. */
   get(key: string): MaybePromise<ClientRateLimitInfo | undefined> {
-    return andThen(this.#store.debit([this.#toCharge(key, 0)]), ([standing]) =>
-      standing.used > 0 ? this.#toInfo(standing) : undefined,
+    return andThen(this.#store.debit([this.#toCharge(key, 0)]), ([status]) =>
+      status.used > 0 ? this.#toInfo(status) : undefined,
     );
   }
 

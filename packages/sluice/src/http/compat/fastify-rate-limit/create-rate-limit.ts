@@ -6,28 +6,11 @@ import type { FixedWindowLimit } from "../../../limits/limits.js";
 import type { PolicyDecision } from "../../../rules/policy/policy-request/policy-decision.js";
 import { FastifyHttpRequest } from "../../adapters/fastify/fastify-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
-import type { ErrorResponseContext, FastifyLimitOptions } from "./fastify-options.js";
+import type { CheckedState } from "./checked-state.js";
+import type { FastifyLimitOptions } from "./fastify-options.js";
 import type { Hits } from "./refused-hits.js";
 import { keyIn } from "./request-key.js";
 import type { FastifyLimit } from "./route-limit.js";
-
-/** How a request stands under a limit. */
-export type CheckedState =
-  /** On the allow list, and not counted. */
-  | { readonly isAllowed: true; readonly key: string | number }
-  | {
-      readonly isAllowed: false;
-      readonly key: string | number;
-      readonly max: number;
-      /** In milliseconds; undefined if the limit has no window. */
-      readonly timeWindow: number | undefined;
-      readonly remaining: number;
-      /** Until the window ends, in milliseconds. */
-      readonly ttl: ErrorResponseContext["ttl"];
-      readonly ttlInSeconds: number;
-      readonly isExceeded: boolean;
-      readonly isBanned: boolean;
-    };
 
 /** Counts a request, or with `increment: false` only reports how it stands. */
 export type RateLimitCheck = (

@@ -4,33 +4,12 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
 import { normalizeIP } from "../../adapters/fastify/client-address.js";
-import type { CheckedState } from "./create-rate-limit.js";
-import type { ErrorResponseContext, FastifyLimitOptions } from "./fastify-options.js";
+import type { CheckedState } from "./checked-state.js";
+import type { FastifyLimitOptions } from "./fastify-options.js";
 import { isBannedAfter, toThrown } from "./fastify-refusals.js";
+import type { Counted, ForeignHits, ForeignStore } from "./foreign-store.js";
 import { numberFor, toHidden, toMax, toSubnet } from "./option-values.js";
 import { toTimeWindow, toWindowMs } from "./time-window.js";
-
-/** Hits in a window, and how long it lasts. */
-interface ForeignHits {
-  current: number;
-  /** In milliseconds. */
-  ttl: ErrorResponseContext["ttl"];
-}
-
-type Counted = (error: Error | null, hits?: ForeignHits) => void;
-type Count = (key: string, done: Counted, windowMs: number, max: number) => void;
-
-/** An instance of a store class for @fastify/rate-limit. */
-export interface ForeignStore {
-  incr: Count;
-  /** Needed for `{ increment: false }`. */
-  read?: Count;
-  /** The store of a route. */
-  child(options: object): ForeignStore;
-}
-
-/** A store class for @fastify/rate-limit. */
-export type ForeignStoreClass = new (options: object) => ForeignStore;
 
 /** Options as such a store expects them: numbers are valid, and a window is in milliseconds. */
 export function toForeignOptions(site: OptionSite, options: FastifyLimitOptions): object {

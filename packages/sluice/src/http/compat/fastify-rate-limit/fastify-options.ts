@@ -7,7 +7,7 @@ import type { LimitOrRate } from "../../../limits/rate.js";
 import type { Store } from "../../../stores/store.js";
 import type { HttpOptions, RateLimitOptions } from "../../handler/http-options.js";
 import type { RefusalContext } from "../../response/refusal.js";
-import type { ForeignStoreClass } from "./custom-store.js";
+import type { ForeignStoreClass } from "./foreign-store.js";
 
 /** Where in the life of a request it is counted. */
 export type FastifyHook = "onRequest" | "preParsing" | "preValidation" | "preHandler";

@@ -66,7 +66,7 @@ export class HitCounter {
   }
 
   #debit(charge: DecidedRuleCharge, cost: number): MaybePromise<CounterStatus> {
-    return andThen(this.#store.debit([toCharge(charge, cost)]), ([standing]) => standing);
+    return andThen(this.#store.debit([toCharge(charge, cost)]), ([status]) => status);
   }
 
   /** Lets the window begin with this request, with everything that was counted in it. */

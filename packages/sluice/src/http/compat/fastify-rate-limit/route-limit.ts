@@ -7,11 +7,12 @@ import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import { type OptionSite, readOption, readOptions } from "../../../base/shapes/code-options.js";
 import type { Policy } from "../../../rules/policy/policy.js";
 import { addressOf } from "../../adapters/fastify/client-address.js";
+import { toRequestHandler } from "../../handler/create-handler.js";
 import type { RequestHandler } from "../../handler/handler.js";
-import { type RateLimitOptions, toRequestHandler } from "../../handler/http-options.js";
+import type { RateLimitOptions } from "../../handler/http-options.js";
 import { type EitherOr, refuseBoth, refuseNotKept } from "../either-or.js";
 import { toWindowHandler, WindowHandlers } from "../window-handlers.js";
-import { ForeignLimit, type ForeignStore } from "./custom-store.js";
+import { ForeignLimit } from "./custom-store.js";
 import type {
   FastifyHook,
   FastifyLimitOptions,
@@ -20,6 +21,7 @@ import type {
 } from "./fastify-options.js";
 import { FastifyRefusals } from "./fastify-refusals.js";
 import { FOREIGN_LIMIT_OPTIONS, FROM_FASTIFY, hook, LIMIT_OPTIONS } from "./fastify-shapes.js";
+import type { ForeignStore } from "./foreign-store.js";
 import { numberFor, toHidden, toMax, toSubnet } from "./option-values.js";
 import { HitCounter } from "./refused-hits.js";
 import { countedKeyIn, setKey } from "./request-key.js";

@@ -8,13 +8,14 @@ import { Policy } from "../../../rules/policy/policy.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import type { Store } from "../../../stores/store.js";
 import { toRuleId } from "../../handler/rule-id.js";
-import { type ForeignStore, toForeignOptions } from "./custom-store.js";
+import { toForeignOptions } from "./custom-store.js";
 import type {
   FastifyLimitOptions,
   FastifyOptions,
   FastifyPolicyOptions,
 } from "./fastify-options.js";
 import { HOOKS, PLUGIN_OPTIONS } from "./fastify-shapes.js";
+import type { ForeignStore } from "./foreign-store.js";
 import { type FastifyLimit, toFastifyLimit, toForeignLimit, toPolicyLimit } from "./route-limit.js";
 
 /** The name of hooks that `app.rateLimit()` makes. */

@@ -9,5 +9,6 @@ export {
   type CachedKeyResolverOptions,
   cachedKeyResolver,
 } from "./cached-key-resolver.js";
-export type { KeyAnswer, KeyResolver, ResolvedKey, UnknownKeys } from "./key-resolver.js";
+export type { KeyAnswer, KeyResolver, UnknownKeys } from "./key-resolver.js";
+export type { ResolvedKey } from "./resolved-key.js";
 export { SharedKey } from "./shared-key.js";

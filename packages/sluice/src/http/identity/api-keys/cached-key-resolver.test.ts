@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "../../../testing/manual-clock.js";
 import { type CachedKeyResolverOptions, cachedKeyResolver } from "./cached-key-resolver.js";
-import type { ResolvedKey } from "./key-resolver.js";
+import type { ResolvedKey } from "./resolved-key.js";
 
 /** A look-up that the test answers, and a resolver over it. */
 function stand(options: Partial<CachedKeyResolverOptions> = {}) {

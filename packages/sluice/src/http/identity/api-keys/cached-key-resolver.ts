@@ -20,7 +20,8 @@ import type { Limiter } from "../../../limiter/limiter-verbs.js";
 import { tokenBucket } from "../../../limits/limits.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import { hashSecret, makeHashSecret } from "../secrets.js";
-import type { KeyAnswer, KeyResolver, ResolvedKey } from "./key-resolver.js";
+import type { KeyAnswer, KeyResolver } from "./key-resolver.js";
+import type { ResolvedKey } from "./resolved-key.js";
 import { toResolvedKey } from "./resolved-key.js";
 
 /** Options of {@link cachedKeyResolver}. */

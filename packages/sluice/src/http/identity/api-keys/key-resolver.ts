@@ -4,25 +4,9 @@
 import { SluiceError } from "../../../base/errors.js";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import { CallerRefusal } from "../../../rules/policy/policy-request/caller-refusal.js";
+import type { ResolvedKey } from "./resolved-key.js";
+import { FACT_LENGTH_MAX } from "./resolved-key.js";
 import { SharedKey } from "./shared-key.js";
-
-/** What an API key stands for. */
-export interface ResolvedKey {
-  /**
-   * What the caller is counted by under `key: apiKey`: 1 to 256 characters, never the key itself. Keep it over a
-   * rotation, or the new key starts with a full limit.
-   */
-  readonly id: string;
-  readonly tenant?: string | undefined;
-  /** Which of a rule's tiers applies. */
-  readonly tier?: string | undefined;
-  /** Which plan's limits apply. Null: the tenant is known to have none, and `policy.describeTenants` is not asked. */
-  readonly plan?: string | null | undefined;
-  /** What the key may be used for. Rules don't read it. */
-  readonly scopes?: readonly string[] | undefined;
-  /** Anything else that rules match or count by, by name. */
-  readonly attributes?: Readonly<Record<string, string | number | undefined>> | undefined;
-}
 
 /**
  * What a resolver says about a key. Undefined: there is no such key, or it has expired or was revoked. `"unchecked"`: it
@@ -51,9 +35,6 @@ export const SEVERAL_KEYS = "";
 
 /** A longer key is unknown, and no resolver is asked. */
 export const SENT_KEY_LENGTH_MAX = 4_096;
-
-/** The most characters of an id, a tenant, a tier or a plan. */
-export const FACT_LENGTH_MAX = 256;
 
 /** When a client should try again whose key could not be checked. */
 const UNCHECKED_RETRY_MS = 1_000;

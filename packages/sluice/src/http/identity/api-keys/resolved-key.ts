@@ -1,7 +1,31 @@
-// What a look-up answered, checked and copied: it may be a row of a database with more in it than is meant to be kept.
+// What an API key stands for. What a look-up answered is checked and copied: it may be a row of a database with more in
+// it than is meant to be kept.
 
 import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
-import { FACT_LENGTH_MAX, type ResolvedKey } from "./key-resolver.js";
+
+/** The most characters of an id, a tenant, a tier or a plan. */
+export const FACT_LENGTH_MAX = 256;
+
+/** What a key stands for, apart from its id. */
+export type KeyFacts = Omit<ResolvedKey, "id">;
+
+/** What an API key stands for. */
+export interface ResolvedKey {
+  /**
+   * What the caller is counted by under `key: apiKey`: 1 to 256 characters, never the key itself. Keep it over a
+   * rotation, or the new key starts with a full limit.
+   */
+  readonly id: string;
+  readonly tenant?: string | undefined;
+  /** Which of a rule's tiers applies. */
+  readonly tier?: string | undefined;
+  /** Which plan's limits apply. Null: the tenant is known to have none, and `policy.describeTenants` is not asked. */
+  readonly plan?: string | null | undefined;
+  /** What the key may be used for. Rules don't read it. */
+  readonly scopes?: readonly string[] | undefined;
+  /** Anything else that rules match or count by, by name. */
+  readonly attributes?: Readonly<Record<string, string | number | undefined>> | undefined;
+}
 
 const SCOPES_MAX = 100;
 const ATTRIBUTES_MAX = 100;

@@ -2,10 +2,7 @@
 // returns it for each request, which then allocates nothing for its key (bench control/key-lookup).
 
 import { toTenantKey } from "../../../rules/identity-keys/key.js";
-import type { ResolvedKey } from "./key-resolver.js";
-
-/** What a key stands for, apart from its id. */
-export type KeyFacts = Omit<ResolvedKey, "id">;
+import type { KeyFacts, ResolvedKey } from "./resolved-key.js";
 
 /** Derives the id of a key from the key as it was sent: 1 to 256 characters, as in {@link ResolvedKey}. */
 export type IdOfKey = (sent: string) => string;
