@@ -9,6 +9,7 @@ import type { RulesUse } from "../core/rules/read-job.js";
 import type { Database, Unsubscribe } from "../database/database.js";
 import { openDatabase } from "../database/open-database.js";
 import type { NodeLive } from "../telemetry/live/node-second.js";
+import { newSecret } from "../telemetry/random.js";
 import type { ControlFigures } from "../telemetry/telemetry.js";
 import { ControlPlane } from "./control-plane.js";
 import { ChangeHub } from "./feed/change-hub.js";
@@ -64,8 +65,10 @@ export async function openControlNode(
 
 /** A node that follows the control plane until it is closed. */
 export class ControlNode {
-  /** As `GET /v1/nodes` shows it. */
+  /** As configured. */
   readonly name: string;
+  /** Distinguishes this process from others of the same name. */
+  readonly #instance = newSecret().toString("hex");
   /** All that operators read and change; undefined on a follower. */
   readonly plane: ControlPlane | undefined;
   readonly #config: ControlConfig;
@@ -122,6 +125,11 @@ export class ControlNode {
     this.#nodes = this.#toNodes();
     this.switching = this.#toSwitching();
     options.telemetry.watchControl(() => this.#toFigures());
+  }
+
+  /** The name that `GET /v1/nodes` lists it by, which differs where another node has the same one. */
+  get listedName(): string {
+    return this.#nodes?.name ?? this.name;
   }
 
   /** The control node that this node follows; undefined if it is one. */
@@ -284,7 +292,14 @@ export class ControlNode {
     const { name, state, feedServer } = this;
     const database = this.#database;
     if (database === undefined || feedServer === undefined) return undefined;
-    return new ControlNodes({ name, database, state, streams: feedServer.streams });
+    const onSharedName = (node: string, listedName: string) => {
+      const fields = { node, listedName };
+      this.#options.telemetry.log.warn(fields, "two nodes have one name; set control.node of one");
+    };
+    const { streams } = feedServer;
+    streams.onSharedName = onSharedName;
+    const instance = this.#instance;
+    return new ControlNodes({ name, instance, database, state, streams, onSharedName });
   }
 
   #toSwitching(): NodeSwitching {
@@ -320,7 +335,8 @@ export class ControlNode {
       if (this.#readLive === undefined) throw new Error("the service is not open yet");
       return this.#readLive(hasPast);
     };
-    return new HttpFeed({ ...config, version: readVersion(), readLive });
+    const instance = this.#instance;
+    return new HttpFeed({ ...config, instance, version: readVersion(), readLive });
   }
 
   #notify(kinds: Parameters<OnChanged>[0]): Promise<void> | undefined {

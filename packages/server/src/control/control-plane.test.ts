@@ -35,6 +35,31 @@ describe.each(all)("the control plane in $name", (databases) => {
     expect(enforced.at(-1)).toBe(latest?.sequence);
   });
 
+  it("refuses limits that regions can't share, which would keep every later change out of force", async () => {
+    const stores = Object.fromEntries(
+      ["ap", "eu", "us"].map((name) => [name, { url: `redis://${name}`, weight: 1 }]),
+    );
+    const rulesUse = {
+      seesResponses: true,
+      hasLedger: false,
+      regions: { self: "eu", home: "eu", stores },
+    };
+    const plane = new ControlPlane({ database: await databases.ready(), rulesUse });
+    const text = RULES.replace("10/minute", "10/minute, across: split");
+    const { number } = await plane.ruleSets.createDraft(by(), text);
+    await plane.ruleSets.publish(by(), { number, note: "first", expected: 0 });
+    const toOverride = (limit: string) => ({
+      id: "one",
+      input: { subject: "tenant:acme", rule: "search", limit, ...REASON },
+    });
+    const why = "across: split leaves the region us 0 of the 2 units";
+    await expect(plane.overrides.put(by(), toOverride("2/hour"))).rejects.toThrow(why);
+    const limits = { search: "2/hour" };
+    const plan = { id: "pro", input: { tier: "gold", limits } };
+    await expect(plane.plans.put(by(), plan)).rejects.toThrow(why);
+    await plane.overrides.put(by(), toOverride("3/hour"));
+  });
+
   it("keeps what was written, with its defaults", async () => {
     const { plane } = await start();
     await plane.plans.put(by(), {

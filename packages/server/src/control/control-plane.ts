@@ -81,7 +81,7 @@ export class ControlPlane {
   constructor(options: ControlPlaneOptions) {
     const { database, enforce, rulesUse, now = wallMs, fillRandom = fillFromSystem } = options;
     const changes = new Changes(database, { now, enforce });
-    const parts = { reader: database, changes, fillRandom, now };
+    const parts = { reader: database, changes, fillRandom, now, rulesUse };
     this.#database = database;
     this.#changes = changes;
     this.ruleSets = new RuleSets(database, changes, { use: rulesUse, readExceptions });

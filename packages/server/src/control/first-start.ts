@@ -17,7 +17,7 @@ const ACTOR = "local";
 /** Options of {@link prepareDatabase}. */
 export interface FirstStartOptions {
   readonly telemetry: Telemetry;
-  /** The rules of the configuration; undefined if it has none. */
+  /** The rules of the configuration; undefined if it has no rules. */
   readonly rules: WrittenRules | undefined;
   /** Called with the first access token, once in the life of a database. Without it none is made. */
   readonly onFirstToken: ((token: string) => void) | undefined;

@@ -51,7 +51,7 @@ export class NodeSwitching {
     return made;
   }
 
-  /** Ends a switch. @throws ServerError `SLUICE_NOT_FOUND` if there is none. */
+  /** Ends a switch. @throws ServerError `SLUICE_NOT_FOUND` if the rule has no switch on this node. */
   async remove(request: ChangeRequest, rule: string): Promise<void> {
     if (!this.#parts.switches.remove(rule)) {
       const seen = `this node has no switch of its own for ${JSON.stringify(rule)}`;

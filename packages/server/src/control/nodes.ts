@@ -4,13 +4,14 @@
 import { every, wallMs } from "../base/clock.js";
 import { readVersion } from "../base/version.js";
 import type { Database, Row } from "../database/database.js";
-import type { FollowerStatus } from "./feed/follower-stream.js";
+import { type FollowerStatus, toListedName } from "./feed/follower-stream.js";
 import type { FollowerStreams } from "./feed/follower-streams.js";
 import { statements } from "./sql/statements.js";
 import type { ControlState } from "./state/state.js";
 
 /** A node. */
 export interface NodeStatus {
+  /** As configured, or with a number (`web~2`) if another node has the same name. */
   readonly name: string;
   readonly kind: "control" | "follower";
   /** Of Sluice. */
@@ -30,6 +31,8 @@ export interface NodeStatus {
 /** What is in a row. */
 interface NodeRecord {
   readonly version: string;
+  /** Of the process that wrote it; undefined in rows of earlier versions. */
+  readonly instance?: string;
   readonly sequence: number;
   readonly followers: readonly FollowerStatus[];
 }
@@ -47,26 +50,41 @@ const FORGET_MS = 86_400_000;
 
 /** Options of {@link ControlNodes}. */
 export interface ControlNodesOptions {
-  /** Of this node. */
+  /** Of this node, as configured. */
   readonly name: string;
+  /** Distinguishes this process from others of the same name. */
+  readonly instance: string;
   readonly database: Database;
   readonly state: ControlState;
   readonly streams: FollowerStreams;
+  /** Called with the name if another control node has it too, and with the one that this node is listed by instead. */
+  readonly onSharedName: (node: string, listedName: string) => void;
+  /** How often it writes what it knows. Default 3,000. */
+  readonly writeMs?: number;
 }
 
 /** The nodes, as a control node knows them. */
 export class ControlNodes {
   readonly #options: ControlNodesOptions;
   readonly #stop: () => void;
+  #name: string;
+  #hasWritten = false;
 
   constructor(options: ControlNodesOptions) {
     this.#options = options;
-    this.#stop = every(WRITE_MS, () => void this.#write());
+    this.#name = options.name;
+    this.#stop = every(options.writeMs ?? WRITE_MS, () => void this.#write());
+  }
+
+  /** The name that this node is listed by. */
+  get name(): string {
+    return this.#name;
   }
 
   /** All nodes, control nodes first; this one and its followers as of now. */
   async list(): Promise<NodeStatus[]> {
-    const { name, database } = this.#options;
+    const { database } = this.#options;
+    const name = this.#name;
     const rows = await database.query<NodeRow>(statements.listNodes);
     const others = rows
       .filter((row) => row.name !== name)
@@ -83,20 +101,40 @@ export class ControlNodes {
 
   /** The next time is soon, so a failure does not matter. */
   async #write(): Promise<void> {
-    const { name, database } = this.#options;
+    const { database } = this.#options;
     const nowMs = wallMs();
     const body = JSON.stringify(this.#toRecord());
     try {
-      await database.query(statements.writeNode, [name, nowMs, body]);
+      await this.#leaveSharedName();
+      await database.query(statements.writeNode, [this.#name, nowMs, body]);
+      this.#hasWritten = true;
       await database.query(statements.forgetNodes, [nowMs - FORGET_MS]);
     } catch {
       // Followers of the changes report that the database is unavailable.
     }
   }
 
+  /**
+   * Where another process has written since this one wrote, both are running under one name: this one takes another.
+   * The process before a restart does not write any more, so the name stays.
+   */
+  async #leaveSharedName(): Promise<void> {
+    if (!this.#hasWritten) return;
+    const { name, instance, database, onSharedName } = this.#options;
+    const rows = await database.query<NodeRow>(statements.listNodes);
+    const current = rows.filter((row) => wallMs() - row.seen_at_ms < AWAY_MS);
+    const writers = new Map(current.map((row) => [row.name, read(row.body).instance ?? instance]));
+    if ((writers.get(this.#name) ?? instance) === instance) return;
+    let number = 2;
+    while (writers.has(toListedName(name, number))) number++;
+    this.#name = toListedName(name, number);
+    onSharedName(name, this.#name);
+  }
+
   #toRecord(): NodeRecord {
-    const { state, streams } = this.#options;
-    return { version: readVersion(), sequence: state.sequence, followers: streams.list() };
+    const { state, streams, instance } = this.#options;
+    const followers = streams.list();
+    return { version: readVersion(), instance, sequence: state.sequence, followers };
   }
 
   #toStatuses({ name, seenAtMs, record }: KnownNode): NodeStatus[] {
@@ -111,8 +149,9 @@ export class ControlNodes {
     });
     return [
       toStatus("control", { name, version, sequence, seenAtMs }),
-      ...followers.map(({ node, version, sequence, seenAtMs }) =>
-        toStatus("follower", { name: node, version, sequence, seenAtMs }),
+      // Rows of earlier versions have no listed name.
+      ...followers.map(({ node, name: listed = node, version, sequence, seenAtMs }) =>
+        toStatus("follower", { name: listed, version, sequence, seenAtMs }),
       ),
     ];
   }

@@ -17,6 +17,6 @@ export function toArray(rows: readonly (readonly SqlValue[])[], column: number):
 function toElement(value: SqlValue): string {
   if (value === null) return "NULL";
   if (typeof value === "number") return String(value);
-  const isPlain = !value.includes('"') && !value.includes("\\");
-  return isPlain ? `"${value}"` : `"${value.replace(QUOTED, "\\$&")}"`;
+  const isUnquoted = !value.includes('"') && !value.includes("\\");
+  return isUnquoted ? `"${value}"` : `"${value.replace(QUOTED, "\\$&")}"`;
 }

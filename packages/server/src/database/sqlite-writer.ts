@@ -25,7 +25,7 @@ interface Waiting {
 }
 
 const THREAD = fileURLToPath(new URL("./sqlite-writer-thread.js", import.meta.url));
-/** Sources that were not built have none: groups are then written where they are decided. */
+/** False where the sources were not built: groups are then written where they are decided. */
 export const hasWriterThread = existsSync(THREAD);
 
 /** The thread, and the groups that it has. */

@@ -4,7 +4,7 @@
 // statements are written beside decisions too, by a thread.
 
 import { closeSync, openSync } from "node:fs";
-import { atEndOfTurn, every, pause, readMs } from "../base/clock.js";
+import { every, nextTurn, pause, readMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
 import type {
   Database,
@@ -105,7 +105,7 @@ class SqliteDatabase implements Database {
         const rows = connection.query<R>(sql, values);
         if (readMs() - sinceMs < SLICE_MS) return rows;
         // The library is synchronous: without this, decisions would wait until the last statement of a transaction.
-        await new Promise<void>((resolve) => atEndOfTurn(resolve));
+        await nextTurn();
         sinceMs = readMs();
         return rows;
       };

@@ -48,7 +48,8 @@ async function answer(
   else if (pathname === "/v1/control/snapshot") send(feed.snapshotStream(FEED_TOKEN));
   else if (pathname === "/v1/control/changes") {
     const of = (name: string) => searchParams.get(name) ?? "";
-    const query = { hash: of("hash"), node: of("node"), version: of("version") };
+    const [instance, version] = [of("instance"), of("version")];
+    const query = { hash: of("hash"), node: of("node"), instance, version };
     send(feed.changesStream({ after: Number(of("after")), ...query }, FEED_TOKEN));
   } else if (pathname === "/v1/control/report") {
     let text = "";

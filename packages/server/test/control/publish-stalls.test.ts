@@ -94,5 +94,7 @@ it("no process stops deciding while long rules are published, and published agai
   await Promise.all(load);
   expect([...statuses]).toEqual([200]);
   const longest = longestSince(sinceMs);
+  // The first process, its two workers and the follower all had long turns when they started, so each has a file.
+  expect(longest.length).toBeGreaterThanOrEqual(4);
   expect(longest.filter((ranMs) => ranMs > RAN_MS_MAX)).toEqual([]);
 }, 240_000);

@@ -4,6 +4,7 @@
 import type { Shape } from "sluice/shapes";
 import type { ServerError } from "../../base/errors.js";
 import { readInput } from "../../base/read-input.js";
+import type { RulesUse } from "../../core/rules/read-job.js";
 import type { Reader } from "../../database/database.js";
 import type { ChangeRequest, Changes } from "../changes/changes.js";
 import { drawLetters, type FillRandom } from "../credentials/secret-format.js";
@@ -38,7 +39,11 @@ export interface CollectionKind<T extends EntityBody> {
   /** What an entity belongs to, which lists can be narrowed to. Default: nothing. */
   readonly parentOf?: (body: T) => string | undefined;
   /** Throws if the body can't be written as things are. Default: it always can. */
-  readonly check?: (item: Pick<Item<T>, "id" | "body">, entities: Entities) => Promise<void>;
+  readonly check?: (
+    item: Pick<Item<T>, "id" | "body">,
+    entities: Entities,
+    rulesUse: RulesUse | undefined,
+  ) => Promise<void>;
   /** Throws if the entity can't be removed as things are. Default: it always can. */
   readonly checkRemoval?: (id: string, entities: Entities) => Promise<void>;
 }
@@ -50,6 +55,8 @@ export interface CollectionParts {
   readonly fillRandom: FillRandom;
   /** Unix milliseconds. */
   readonly now: () => number;
+  /** How nodes use rules, for limits that have to fit. Default: they are not checked for that. */
+  readonly rulesUse?: RulesUse | undefined;
 }
 
 /** What is written. */
@@ -71,13 +78,15 @@ export class Collection<T extends EntityBody> {
   readonly #changes: Changes;
   readonly #fillRandom: FillRandom;
   readonly #now: () => number;
+  readonly #rulesUse: RulesUse | undefined;
 
-  constructor(kind: CollectionKind<T>, { reader, changes, fillRandom, now }: CollectionParts) {
+  constructor(kind: CollectionKind<T>, parts: CollectionParts) {
     this.#kind = kind;
-    this.#entities = new Entities(reader);
-    this.#changes = changes;
-    this.#fillRandom = fillRandom;
-    this.#now = now;
+    this.#entities = new Entities(parts.reader);
+    this.#changes = parts.changes;
+    this.#fillRandom = parts.fillRandom;
+    this.#now = parts.now;
+    this.#rulesUse = parts.rulesUse;
   }
 
   /** What bodies say, for API descriptions. */
@@ -126,7 +135,7 @@ export class Collection<T extends EntityBody> {
       if (body.endsAtMs !== before?.body.endsAtMs)
         mustBeAhead("endsAtMs", body.endsAtMs as number | undefined, this.#now());
       if (edit.mustExist === true && !isThere) throw await this.#missing(entities, id);
-      await check?.({ id, body }, entities);
+      await check?.({ id, body }, entities, this.#rulesUse);
       const action = isThere ? "edit" : "create";
       const parent = parentOf?.(body) ?? null;
       return [{ action, kind, id, parent, body, revision: edit.revision }];

@@ -25,8 +25,8 @@ export const overrides: CollectionKind<Override> = {
   noun: "override",
   shape: overrideShape,
   parentOf: ({ subject }) => subject,
-  check: ({ id, body }, entities) =>
-    mustFitRules(entities, { kind: "override", id }, toWritten(body)),
+  check: ({ id, body }, entities, rulesUse) =>
+    mustFitRules(entities, { kind: "override", id, rulesUse }, toWritten(body)),
 };
 
 function toWritten(override: Override) {

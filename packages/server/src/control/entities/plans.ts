@@ -27,8 +27,8 @@ export const plans: CollectionKind<Plan> = {
   kind: "plan",
   noun: "plan",
   shape: planShape,
-  check: ({ id, body }, entities) =>
-    mustFitRules(entities, { kind: "plan", id }, toWritten(id, body)),
+  check: ({ id, body }, entities, rulesUse) =>
+    mustFitRules(entities, { kind: "plan", id, rulesUse }, toWritten(id, body)),
   checkRemoval: async (id, entities) => {
     const [tenant] = await entities.list("tenant", { parent: id, limit: 1 });
     if (tenant === undefined) return;

@@ -10,8 +10,8 @@ import {
 import { didYouMean } from "../../base/did-you-mean.js";
 import { ServerError, show } from "../../base/errors.js";
 import { parseKnown } from "../../core/rules/known-rules.js";
+import { mustBeUsable, type RulesUse } from "../../core/rules/read-job.js";
 import type { Entities, Entity } from "./entities.js";
-import type { Plan } from "./plans.js";
 import { publishedTextOf } from "./rule-sets.js";
 
 /** What policies take of all overrides and plans: with one more, none of them would come into force. */
@@ -22,15 +22,21 @@ export interface WrittenException extends RuleException {
   readonly field: string;
 }
 
+/** What is written, and how nodes use rules; undefined: what they need is not checked. */
+interface Writing extends Pick<Entity, "kind" | "id"> {
+  readonly rulesUse: RulesUse | undefined;
+}
+
 /**
- * Throws if there is no such rule, or if the limits do not fit it. A misspelt rule would otherwise change nothing,
- * silently, and a limit that does not fit would stop a publish.
+ * Throws if there is no such rule, or if the limits do not fit it or can't be used, such as a limit with fewer units
+ * than regions share it. A misspelt rule would otherwise change nothing, silently, and a limit that does not fit would
+ * keep every later change out of force.
  *
  * @throws ServerError `SLUICE_REQUEST_INVALID`, or `SLUICE_CONFLICT` if there would be too many exceptions.
  */
 export async function mustFitRules(
   entities: Entities,
-  written: Pick<Entity, "kind" | "id">,
+  written: Writing,
   exceptions: readonly WrittenException[],
 ): Promise<void> {
   if (exceptions.length === 0) return;
@@ -42,7 +48,10 @@ export async function mustFitRules(
   const rules = await publishedRules(entities);
   for (const { ruleId } of exceptions) mustHaveRule(rules, ruleId);
   try {
-    withExceptions(rules, exceptions);
+    const { rules: all, ...others } = withExceptions(rules, exceptions);
+    const changed = all.filter(({ id }) => exceptions.some(({ ruleId }) => ruleId === id));
+    if (written.rulesUse !== undefined)
+      mustBeUsable({ ...others, rules: changed }, written.rulesUse);
   } catch (error) {
     if (!(error instanceof RulesError)) throw error;
     const messages = error.problems.map(({ message }) => toWritten(message, exceptions));
@@ -66,7 +75,7 @@ async function countOthers(
 ): Promise<number> {
   const isReplaced = kind === "override" && (await entities.find(kind, id)) !== undefined;
   const others = (await entities.all("plan")).filter((plan) => kind !== "plan" || plan.id !== id);
-  const counts = others.map(({ body }) => Object.keys((body as unknown as Plan).limits).length);
+  const counts = others.map(({ body }) => Object.keys(body.limits as object).length);
   const overrides = (await entities.count("override")) - (isReplaced ? 1 : 0);
   return counts.reduce((sum, each) => sum + each, overrides);
 }

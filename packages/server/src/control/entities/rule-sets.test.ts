@@ -29,6 +29,9 @@ describe.each(all)("rule sets in $name", (databases) => {
     await sets.publish(by(), { number: 2, note: "more", expected: 1 });
     expect(await sets.published()).toMatchObject({ number: 2, note: "more", text: rules(7) });
     expect((await sets.list()).map(({ status }) => status)).toEqual(["superseded", "published"]);
+    const published = { publishedBy: "anna", publishedAtMs: expect.any(Number) };
+    expect(await sets.list()).toMatchObject([published, published]);
+    expect(second.publishedAtMs).toBeUndefined();
     expect(await sets.diff(1, 2)).toMatchObject({
       changed: [{ id: "login", counters: "carried" }],
     });

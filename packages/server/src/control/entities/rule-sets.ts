@@ -1,16 +1,22 @@
 // Rule sets: numbered versions of the rules. One is published, at most; those before it are superseded, and any number
 // are drafts. What was published never changes: a rollback publishes the old rules as a new version.
 
-import { diffRules, type RuleException, type RulesDiff, withExceptions } from "sluice/rules";
+import {
+  diffRules,
+  type RuleException,
+  type RulesDiff,
+  withExceptionsInSlices,
+} from "sluice/rules";
+import { wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import {
   checkRules,
   mustBeUsableOnce,
   parseKnown,
-  type RulesText,
   readAhead,
 } from "../../core/rules/known-rules.js";
 import type { RulesUse } from "../../core/rules/read-job.js";
+import type { RulesText } from "../../core/rules-text.js";
 import type { Reader } from "../../database/database.js";
 import type { ChangeRequest, Changes, Edit } from "../changes/changes.js";
 import { ConflictError } from "../changes/changes.js";
@@ -32,6 +38,9 @@ export interface RuleSetVersion {
   readonly basedOn: number;
   /** Another one after each edit of a draft. */
   readonly revision: number;
+  /** When it was published, by the wall clock, and by whom. Drafts have neither, nor do versions of earlier releases. */
+  readonly publishedAtMs?: number | undefined;
+  readonly publishedBy?: string | undefined;
 }
 
 /** Which versions are listed. */
@@ -144,7 +153,7 @@ export class RuleSets {
     await this.#readAhead(number, number);
     await this.#changes.apply(request, async (entities) => {
       const draft = await mustBeDraft(entities, number);
-      return this.#toPublish(entities, { ...draft, note }, expected);
+      return this.#toPublish(entities, toPublished(request, { ...draft, note }), expected);
     });
     return this.#mustFind(number);
   }
@@ -161,7 +170,8 @@ export class RuleSets {
     const [entry] = await this.#changes.apply(request, async (entities) => {
       if ((await findPublished(entities)) !== undefined) return [];
       const number = await nextNumber(entities);
-      return this.#toPublish(entities, { number, text, note, basedOn: 0 }, 0);
+      const version = toPublished(request, { number, text, note, basedOn: 0 });
+      return this.#toPublish(entities, version, 0);
     });
     return entry === undefined ? undefined : this.#mustFind(Number(entry.entityId));
   }
@@ -177,7 +187,8 @@ export class RuleSets {
       const version = earlier === undefined ? undefined : toVersion(earlier);
       if (version?.status !== "superseded") throw notFound(sayNotEarlier(to, version?.status));
       const number = await nextNumber(entities);
-      return this.#toPublish(entities, { ...version, number, note, basedOn: expected }, expected);
+      const again = toPublished(request, { ...version, number, note, basedOn: expected });
+      return this.#toPublish(entities, again, expected);
     });
     return this.#mustFind(Number(entries.at(-1)?.entityId));
   }
@@ -185,8 +196,8 @@ export class RuleSets {
   /** What publishing `to` would change, compared with `from`. */
   async diff(from: number, to: number): Promise<RulesDiff> {
     const [before, after] = [await this.#mustFind(from), await this.#mustFind(to)].map(toRulesText);
-    await readAhead(before, { purpose: "view" });
-    await readAhead(after, { purpose: "view" });
+    await readAhead(before, { purpose: "inspect" });
+    await readAhead(after, { purpose: "inspect" });
     return diffRules(parseKnown(before), parseKnown(after));
   }
 
@@ -224,7 +235,7 @@ export class RuleSets {
     mustFit(version.text);
     const rules = parseKnown(toRulesText(version));
     const exceptions = (await this.#checks.readExceptions?.(entities)) ?? [];
-    const inForce = withExceptions(rules, exceptions, { unknownRules: "ignore" });
+    const inForce = await withExceptionsInSlices(rules, exceptions, { unknownRules: "ignore" });
     if (this.#checks.use !== undefined) mustBeUsableOnce(inForce, this.#checks.use);
   }
 
@@ -275,12 +286,17 @@ export function toRuleSetId(number: number): string {
   return String(number).padStart(10, "0");
 }
 
+function toPublished<V extends object>({ actor }: ChangeRequest, version: V) {
+  return { ...version, publishedAtMs: wallMs(), publishedBy: actor };
+}
+
 /** A version belongs to its status, so that the published one is found without the others. */
 function toEdit(
   version: Omit<RuleSetVersion, "revision">,
 ): Pick<Edit, "kind" | "id" | "parent" | "body"> {
-  const { number, status, text, note, basedOn } = version;
-  const body = { status, text, note, basedOn };
+  const { number, status, text, note, basedOn, publishedAtMs, publishedBy } = version;
+  const published = publishedAtMs === undefined ? {} : { publishedAtMs, publishedBy };
+  const body = { status, text, note, basedOn, ...published };
   return { kind: KIND, id: toRuleSetId(number), parent: status, body };
 }
 

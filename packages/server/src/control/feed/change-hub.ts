@@ -1,7 +1,7 @@
 // What a node hands on to those that follow it, its workers or followers over HTTP: the latest changes and a snapshot,
 // each turned into text once, however many read it. A snapshot is made in small pieces, so that decisions go on.
 
-import { atEndOfTurn, readMs } from "../../base/clock.js";
+import { nextTurn, readMs } from "../../base/clock.js";
 import type { Unsubscribe } from "../../database/database.js";
 import type { EntityKind } from "../entities/entities.js";
 import { ENTITY_KINDS } from "../entities/entities.js";
@@ -192,7 +192,7 @@ export class ChangeHub {
       for (const piece of this.#piecesOf(kind)) {
         pieces.push(piece.text);
         entities += piece.entities;
-        if (takesTurns) await new Promise<void>((resolve) => atEndOfTurn(resolve));
+        if (takesTurns) await nextTurn();
         if (moves !== this.#moves) return undefined;
       }
     }

@@ -24,6 +24,7 @@ export interface StreamQuery {
   /** Of that change; empty if it is not known. */
   readonly hash: string;
   readonly node: string;
+  readonly instance: string;
   readonly version: string;
 }
 
@@ -37,7 +38,7 @@ export interface NodeReport extends FollowerReport {
 /** Serves followers. */
 export class FeedServer {
   readonly streams: FollowerStreams;
-  /** Called with what followers report that they do. */
+  /** Called with what followers report that they do, by the names that they are listed by. */
   onLive: (node: string, live: NodeLive) => void = () => {};
   readonly #hub: ChangeHub;
   readonly #storeUses: StoreUses;
@@ -72,19 +73,24 @@ export class FeedServer {
    * Sends changes for as long as the follower listens.
    *
    * @param token - What the follower's access token is known by.
+   * @param isAuthorized - Whether that token still opens the stream; asked once a second. Default: it always does.
    * @throws ServerError if there are too many followers, of this token or of all.
    */
-  changesStream(query: StreamQuery, token: string): (response: ServerResponse) => void {
+  changesStream(
+    query: StreamQuery,
+    token: string,
+    isAuthorized?: () => boolean,
+  ): (response: ServerResponse) => void {
     this.streams.mustHavePlace(token);
-    const { after: sequence, hash, node, version } = query;
+    const { after: sequence, hash, node, instance, version } = query;
     const [position, report] = [
       { sequence, hash },
-      { node, version, sequence },
+      { node, instance, version, sequence },
     ];
     return (sink) => {
       // Small lines go out when they are written.
       sink.socket?.setNoDelay(true);
-      this.streams.add({ sink, position, report, token });
+      this.streams.add({ sink, position, report, token, isAuthorized });
     };
   }
 
@@ -96,8 +102,8 @@ export class FeedServer {
    * @throws ServerError of the database, which then has none of the uses.
    */
   async report({ uses, live, ...applied }: NodeReport, token: string): Promise<void> {
-    const isKnown = this.streams.report(applied, token);
-    if (isKnown && live !== undefined) this.onLive(applied.node, live);
+    const name = this.streams.report(applied, token);
+    if (name !== undefined && live !== undefined) this.onLive(name, live);
     if (uses !== undefined) await this.#storeUses(new Map(Object.entries(uses)));
   }
 

@@ -251,7 +251,8 @@ describe("a follower", () => {
     const control = await openControl(await sqlite.create());
     await savePlan(control, "a", "one");
     const { url } = await listen(control);
-    const options = { ...followConfig(url), version: "1", snapshotLengthMax: 2_000 };
+    const own = { version: "1", instance: "a", snapshotLengthMax: 2_000 };
+    const options = { ...followConfig(url), ...own };
     const first = new Follower({ feed: new HttpFeed(options), ...options });
     await first.start();
     await first.close();

@@ -21,15 +21,28 @@ export interface FollowerSink {
 
 /** Who follows. */
 export interface FollowerReport {
+  /** Its name as configured. */
   readonly node: string;
+  /** Made up by its process: several may be configured with one name. Empty from versions that send none. */
+  readonly instance: string;
   /** Of Sluice. */
   readonly version: string;
   /** The last change that it has applied. */
   readonly sequence: number;
 }
 
+/**
+ * The name that the n-th node of a configured name is listed by: `web`, then `web~2`. No node can be configured with the
+ * latter.
+ */
+export function toListedName(node: string, number: number): string {
+  return number === 1 ? node : `${node}~${number}`;
+}
+
 /** A follower as `GET /v1/nodes` shows it. */
 export interface FollowerStatus extends FollowerReport {
+  /** The name that it is listed by, which no other follower here has. */
+  readonly name: string;
   readonly connectedAtMs: number;
   /** When it last reported. */
   readonly seenAtMs: number;
@@ -43,6 +56,13 @@ export interface NewFollower {
   readonly report: FollowerReport;
   /** What its access token is known by. */
   readonly token: string;
+  /** Whether that token still opens the stream: it may expire or be revoked. Default: it always does. */
+  readonly isAuthorized?: (() => boolean) | undefined;
+}
+
+/** A follower with the name that it is listed by. */
+export interface NamedFollower extends NewFollower {
+  readonly name: string;
 }
 
 /** What a stream asks of all streams. */
@@ -60,6 +80,8 @@ export const PIECE_LENGTH = 64 << 10;
 /** Sends changes until it is closed. */
 export class FollowerStream {
   readonly token: string;
+  /** Whether its access token still opens it. */
+  readonly isAuthorized: () => boolean;
   status: FollowerStatus;
   readonly #sink: FollowerSink;
   readonly #owner: StreamOwner;
@@ -77,13 +99,17 @@ export class FollowerStream {
   /** Whether changes were sent since the last beat. */
   #hasSent = false;
 
-  constructor({ sink, position, report, token }: NewFollower, owner: StreamOwner) {
+  constructor(
+    { sink, position, report, token, name, isAuthorized = () => true }: NamedFollower,
+    owner: StreamOwner,
+  ) {
     this.token = token;
+    this.isAuthorized = isAuthorized;
     this.#sink = sink;
     this.#owner = owner;
     this.#position = position;
     const nowMs = wallMs();
-    this.status = { ...report, connectedAtMs: nowMs, seenAtMs: nowMs };
+    this.status = { ...report, name, connectedAtMs: nowMs, seenAtMs: nowMs };
     sink.on("drain", () => this.#drained());
   }
 

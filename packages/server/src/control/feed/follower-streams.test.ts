@@ -75,10 +75,16 @@ function start(bounds: ConstructorParameters<typeof FollowerStreams>[1] = {}) {
     hub.add([made]);
   };
   let names = 0;
-  const follow = ({ isReading = true, token = "t" } = {}) => {
+  const follow = ({ isReading = true, token = "t", node = "", instance = "" } = {}) => {
     const sink = new TestSink();
     sink.isReading = isReading;
-    const report = { node: `n${++names}`, version: "1", sequence: 0 };
+    const name = node === "" ? `n${++names}` : node;
+    const report = {
+      node: name,
+      instance: instance === "" ? name : instance,
+      version: "1",
+      sequence: 0,
+    };
     streams.mustHavePlace(token);
     streams.add({ sink, position: { sequence: 0, hash: "" }, report, token });
     return sink;
@@ -172,11 +178,50 @@ it("takes reports of a node from its own token only", () => {
   const { streams, follow } = start();
   follow({ token: "a" });
   follow({ token: "b" });
-  const report = { node: "n1", version: "1", sequence: 7 };
-  expect(streams.report(report, "b")).toBe(false);
+  const report = { node: "n1", instance: "n1", version: "1", sequence: 7 };
+  expect(streams.report(report, "b")).toBeUndefined();
   expect(streams.list().map(({ sequence }) => sequence)).toEqual([0, 0]);
-  expect(streams.report(report, "a")).toBe(true);
+  expect(streams.report(report, "a")).toBe("n1");
   expect(streams.list().map(({ sequence }) => sequence)).toEqual([7, 0]);
+});
+
+it("lists nodes that share a configured name one by one, and takes each one's reports for its own", () => {
+  const { streams, follow } = start();
+  const onSharedName = vi.fn();
+  streams.onSharedName = onSharedName;
+  const first = follow({ node: "web", instance: "a" });
+  follow({ node: "web", instance: "b" });
+  follow({ node: "web", instance: "c" });
+  const listed = () => streams.list().map(({ name, instance }) => `${name} ${instance}`);
+  expect(listed()).toEqual(["web a", "web~2 b", "web~3 c"]);
+  expect(onSharedName.mock.calls).toEqual([
+    ["web", "web~2"],
+    ["web", "web~3"],
+  ]);
+  const report = { node: "web", instance: "b", version: "1", sequence: 7 };
+  expect(streams.report(report, "t")).toBe("web~2");
+  expect(streams.list().map(({ sequence }) => sequence)).toEqual([0, 7, 0]);
+  const asked: string[] = [];
+  streams.askLive((name) => {
+    asked.push(name);
+    return undefined;
+  });
+  expect(asked).toEqual(["web", "web~2", "web~3"]);
+  first.emit("close");
+  expect(listed()).toEqual(["web b", "web~3 c"]);
+  expect([streams.has("web"), streams.has("web~2")]).toEqual([true, false]);
+});
+
+it("ends the earlier connection of a process that connects again, and keeps its name", () => {
+  const { streams, follow } = start();
+  const before = follow({ node: "web", instance: "a" });
+  follow({ node: "web", instance: "a" });
+  expect(before.isDestroyed).toBe(true);
+  before.emit("close");
+  expect(streams.list().map(({ name }) => name)).toEqual(["web"]);
+  // Another token may be another node's: it must not end connections.
+  const other = follow({ node: "web", instance: "a", token: "u" });
+  expect([streams.count, other.isDestroyed]).toEqual([2, false]);
 });
 
 it("passes on what a node does from its own token only, and stores the uses of keys from any", async () => {
@@ -185,7 +230,7 @@ it("passes on what a node does from its own token only, and stores the uses of k
   const feed = new FeedServer(new ChangeHub(state), storeUses);
   const onLive = vi.fn();
   feed.onLive = onLive;
-  const report = { node: "n1", version: "1", sequence: 0 };
+  const report = { node: "n1", instance: "", version: "1", sequence: 0 };
   const position = { sequence: 0, hash: "" };
   feed.streams.add({ sink: new TestSink(), position, report, token: "a" });
   const live = {} as NodeLive;
@@ -195,4 +240,19 @@ it("passes on what a node does from its own token only, and stores the uses of k
   await feed.report({ ...report, live }, "a");
   expect(onLive).toHaveBeenCalledExactlyOnceWith("n1", live);
   feed.close();
+});
+
+it("ends the stream of a follower whose access token was revoked, within about a second", () => {
+  const { streams, follow } = start();
+  const other = follow();
+  let isAuthorized = true;
+  const sink = new TestSink();
+  const report = { node: "web", instance: "a", version: "1", sequence: 0 };
+  const position = { sequence: 0, hash: "" };
+  streams.add({ sink, position, report, token: "t", isAuthorized: () => isAuthorized });
+  vi.advanceTimersByTime(2_000);
+  expect([sink.isDestroyed, streams.count]).toEqual([false, 2]);
+  isAuthorized = false;
+  vi.advanceTimersByTime(1_100);
+  expect([sink.isDestroyed, other.isDestroyed, streams.count]).toEqual([true, false, 1]);
 });

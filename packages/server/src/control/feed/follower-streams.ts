@@ -3,7 +3,7 @@
 // bounded: a follower that reads nothing for long is cut off, the slowest first when memory runs short. It comes back
 // and goes on where it was.
 
-import { atEndOfTurn, every, wallMs } from "../../base/clock.js";
+import { every, nextTurn, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { Unsubscribe } from "../../database/database.js";
 import type { ChangeHub } from "./change-hub.js";
@@ -14,6 +14,7 @@ import {
   FollowerStream,
   type NewFollower,
   type StreamOwner,
+  toListedName,
 } from "./follower-stream.js";
 
 /** What followers may take of a control node. */
@@ -48,6 +49,10 @@ export class FollowerStreams implements StreamOwner {
   readonly hub: ChangeHub;
   readonly #bounds: FollowerBounds;
   readonly #streams = new Set<FollowerStream>();
+  /** By the names that they are listed by. */
+  readonly #names = new Map<string, FollowerStream>();
+  /** Called with a name that a follower has in common with another, and the one that it is listed by instead. */
+  onSharedName: (node: string, name: string) => void = () => {};
   readonly #stopHub: Unsubscribe;
   readonly #stopBeating: () => void;
   #waitingBytes = 0;
@@ -89,24 +94,23 @@ export class FollowerStreams implements StreamOwner {
   /** Who follows, by name. */
   list(): FollowerStatus[] {
     const all = [...this.#streams].map(({ status }) => status);
-    return all.sort((a, b) => (a.node < b.node ? -1 : 1));
+    return all.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** The names of those that follow. */
+  /** The names that followers are listed by. */
   names(): ReadonlySet<string> {
-    return new Set([...this.#streams].map(({ status }) => status.node));
+    return new Set(this.#names.keys());
   }
 
-  /** Whether a node of this name follows. */
-  has(node: string): boolean {
-    for (const { status } of this.#streams) if (status.node === node) return true;
-    return false;
+  /** Whether a node is listed by this name. */
+  has(name: string): boolean {
+    return this.#names.has(name);
   }
 
   /** Asks followers what they do. @param askOf - By the name of a node; undefined asks it nothing. */
-  askLive(askOf: (node: string) => LiveAsk | undefined): void {
+  askLive(askOf: (name: string) => LiveAsk | undefined): void {
     for (const stream of this.#streams) {
-      const ask = askOf(stream.status.node);
+      const ask = askOf(stream.status.name);
       if (ask !== undefined) stream.ask(ask);
     }
   }
@@ -127,11 +131,15 @@ export class FollowerStreams implements StreamOwner {
 
   /** Sends the changes after a position to a follower, and what comes after them. */
   add(follower: NewFollower): void {
-    const stream = new FollowerStream(follower, this);
+    this.#endEarlier(follower);
+    const name = this.#freeName(follower.report.node);
+    const stream = new FollowerStream({ ...follower, name }, this);
     this.#streams.add(stream);
+    this.#names.set(name, stream);
+    if (name !== follower.report.node) this.onSharedName(follower.report.node, name);
     follower.sink.on("close", () => {
       stream.forget();
-      this.#streams.delete(stream);
+      this.#remove(stream);
     });
     stream.advance();
   }
@@ -139,16 +147,15 @@ export class FollowerStreams implements StreamOwner {
   /**
    * What a follower has applied by now. Unknown ones are ignored: their stream has just ended, or has another token.
    *
-   * @returns Whether a stream of this name and token is open.
+   * @returns The name that the follower is listed by; undefined if no stream of it is open with this token.
    */
-  report(report: FollowerReport, token: string): boolean {
-    let isKnown = false;
+  report(report: FollowerReport, token: string): string | undefined {
     for (const stream of this.#streams) {
-      if (stream.status.node !== report.node || stream.token !== token) continue;
+      if (!isSameNode(stream.status, report) || stream.token !== token) continue;
       stream.status = { ...stream.status, ...report, seenAtMs: wallMs() };
-      isKnown = true;
+      return stream.status.name;
     }
-    return isKnown;
+    return undefined;
   }
 
   /** Counts what waits. When memory was short and is there again, those that had to wait get the rest. */
@@ -165,6 +172,38 @@ export class FollowerStreams implements StreamOwner {
     this.#stopBeating();
     for (const stream of this.#streams) stream.close();
     this.#streams.clear();
+    this.#names.clear();
+  }
+
+  /** A process that connects again may have left a connection that nothing has ended yet. */
+  #endEarlier({ report, token }: NewFollower): void {
+    if (report.instance === "") return;
+    for (const stream of this.#streams) {
+      if (!isSameNode(stream.status, report) || stream.token !== token) continue;
+      this.#end(stream);
+    }
+  }
+
+  /** The name as configured, or with the first number that is free. */
+  #freeName(node: string): string {
+    let number = 1;
+    while (this.#names.has(toListedName(node, number))) number++;
+    return toListedName(node, number);
+  }
+
+  /** Its name goes to another follower that is configured with it. */
+  #remove(stream: FollowerStream): void {
+    if (!this.#streams.delete(stream)) return;
+    const { name, node } = stream.status;
+    this.#names.delete(name);
+    if (name !== node) return;
+    for (const other of this.#names.values()) {
+      if (other.status.node !== node) continue;
+      this.#names.delete(other.status.name);
+      other.status = { ...other.status, name };
+      this.#names.set(name, other);
+      return;
+    }
   }
 
   #send(): void {
@@ -182,7 +221,7 @@ export class FollowerStreams implements StreamOwner {
       let count = 0;
       for (const stream of this.#streams) {
         stream.advance();
-        if (++count % AT_A_TIME === 0) await new Promise<void>((resolve) => atEndOfTurn(resolve));
+        if (++count % AT_A_TIME === 0) await nextTurn();
       }
     }
   }
@@ -193,6 +232,10 @@ export class FollowerStreams implements StreamOwner {
     let at = 0;
     for (const stream of this.#streams) {
       if (at++ % HEARTBEAT_TURNS !== this.#turn) continue;
+      if (!stream.isAuthorized()) {
+        this.#end(stream);
+        continue;
+      }
       stream.beat();
       if (stream.stalledMs >= this.#bounds.stallMsMax) this.#cut(stream);
     }
@@ -212,9 +255,17 @@ export class FollowerStreams implements StreamOwner {
 
   #cut(stream: FollowerStream): void {
     this.#cutOff++;
-    this.#streams.delete(stream);
+    this.#end(stream);
+  }
+
+  #end(stream: FollowerStream): void {
+    this.#remove(stream);
     stream.close();
   }
+}
+
+function isSameNode(one: FollowerReport, other: FollowerReport): boolean {
+  return one.node === other.node && one.instance === other.instance;
 }
 
 function full(seen: string): ServerError {

@@ -28,6 +28,8 @@ export interface HttpFeedOptions
   extends Pick<FollowControlConfig, "url" | "token" | "caFile" | "node"> {
   /** Of Sluice. */
   readonly version: string;
+  /** Distinguishes this process from others of the same name. */
+  readonly instance: string;
   /** Characters of a snapshot; a longer one is not read to its end, and the follower keeps what it has. Default 512 Mi. */
   readonly snapshotLengthMax?: number;
   /** Reads what this node does, when the control node asks; with its last minutes. Default: it does not answer. */
@@ -113,8 +115,8 @@ export class HttpFeed implements ResolvingFeed {
 
   async #open({ sequence, hash }: Position): Promise<void> {
     this.#mustWait();
-    const { node, version } = this.#options;
-    const query = new URLSearchParams({ after: String(sequence), hash, node, version });
+    const { node, instance, version } = this.#options;
+    const query = new URLSearchParams({ after: String(sequence), hash, node, instance, version });
     try {
       const path = `/v1/control/changes?${query}`;
       const body = await this.#get({ path, isStream: true });
@@ -201,9 +203,9 @@ export class HttpFeed implements ResolvingFeed {
   }
 
   async #sendReport(parts: Partial<NodeReport> = {}): Promise<IncomingMessage> {
-    const { node, version } = this.#options;
+    const { node, instance, version } = this.#options;
     const { sequence } = this.#position;
-    const report: NodeReport = { node, version, sequence, ...parts };
+    const report: NodeReport = { node, instance, version, sequence, ...parts };
     const response = await this.#client.send({
       path: "/v1/control/report",
       headers: { "content-type": "application/json" },

@@ -14,7 +14,7 @@ import type { KeyRights } from "./key-rights.js";
 import { idIn, type KeyBody, type KeyTable, NO_SLOT } from "./key-table.js";
 import { KeyUses, type StoreUses, UsesFlush } from "./key-uses.js";
 
-/** Finds an API key that this node does not know; undefined if there is none. It may reject. */
+/** Finds an API key that this node does not know; undefined if no such key exists. It may reject. */
 export type LookUpKey = (id: string) => Promise<EntityBody | undefined>;
 
 /** What a resolver is made with. */
@@ -41,7 +41,7 @@ const NEGATIVE_MS = 1_000;
 const KEYS_MAX = 10_000;
 const TICK_MS = 60_000;
 
-/** Of a tenant that this node does not know. */
+/** The profile of a tenant that this node does not know. */
 const NO_PROFILE: Partial<TenantProfile> = {};
 
 /** Resolves keys until it is closed. */

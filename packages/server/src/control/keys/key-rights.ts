@@ -7,7 +7,7 @@ export interface KeyRights {
   readonly scopes: readonly string[];
 }
 
-/** Of a key that has none. */
+/** The scopes of a key without scopes. */
 const NO_SCOPES: readonly string[] = [];
 
 /** As one string: JSON has no line break, so the last one ends the tenant. */

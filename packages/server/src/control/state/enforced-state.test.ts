@@ -74,7 +74,10 @@ describe("with so many rules that they come into force in slices", () => {
       entityId,
       after: after as never,
     });
-    const change = (...edit: Parameters<typeof toEdit>) => notify(state.apply([toEdit(...edit)]));
+    type Edit = Parameters<typeof toEdit>;
+    const changeAll = (edits: readonly Edit[]) =>
+      notify(state.apply(edits.map((edit) => toEdit(...edit))));
+    const change = (...edit: Edit) => changeAll([edit]);
     let latest = 0;
     const toId = (number: number) => String(number).padStart(10, "0");
     const publish = (text: string) => {
@@ -82,11 +85,14 @@ describe("with so many rules that they come into force in slices", () => {
       const published = { status: "published", text, note: "", basedOn: 0 };
       return change("rule-set", toId(++latest), published);
     };
-    return { enforced, change, publish, reloaded };
+    return { enforced, change, changeAll, publish, reloaded };
   }
 
   it.each([
-    ["a policy can't use", toText("9/minute", rule("paid", "9/day, durable: true"))],
+    [
+      "a policy can't use",
+      toText("9/minute", rule("paid", "{ quota: { limit: 9, period: day } }, durable: true")),
+    ],
     ["can't be read", toText("9/minute", rule("paid", "many"))],
   ])("switches take effect on the rules in force after a publish that %s", async (_, unusable) => {
     const { enforced, change, publish, reloaded } = stand();
@@ -120,6 +126,50 @@ describe("with so many rules that they come into force in slices", () => {
     await reloading;
     expect((await policy.peek(facts)).limit).toBe(7);
     await publishing;
+    enforced.close();
+  });
+
+  it("rules that can't be used are compiled once, however many switches follow", async () => {
+    const { enforced, change, publish } = stand();
+    await publish(toText("5/minute"));
+    const inForce = policy.rules;
+    const prepare = vi.spyOn(policy, "prepare");
+    await publish(
+      toText("9/minute", rule("paid", "{ quota: { limit: 9, period: day } }, durable: true")),
+    );
+    expect(prepare.mock.calls.map(([rules]) => rules === inForce)).toEqual([false]);
+    prepare.mockClear();
+    await change("switch", "*", { state: "deny", reason: "" });
+    await change("switch", "*", undefined);
+    expect(prepare.mock.calls.map(([rules]) => rules === inForce)).toEqual([true, true]);
+    // A reload tries them again: what the policy can use may have changed.
+    prepare.mockClear();
+    await expect(enforced.reload()).rejects.toThrow(/needs a database/);
+    expect(prepare).toHaveBeenCalledTimes(1);
+    enforced.close();
+  });
+
+  it("thousands of overrides of one rule come into force in slices, and switches with them", async () => {
+    const { enforced, change, changeAll, publish } = stand();
+    await publish("version: 1\nrules: [{ id: api, key: tenant, limit: 5/minute }]\n");
+    const toOverride = (n: number, limit: string) => {
+      const body = { subject: `tenant:t${n}`, rule: "api", limit, reason: "" };
+      return ["override", `o${n}`, body] as [EntityKind, string, object];
+    };
+    const limitOf = async (tenant: string) => {
+      return (await policy.peek({ method: "GET", path: "/", tenant })).limit;
+    };
+    changeAll(Array.from({ length: 999 }, (_, n) => toOverride(n, "6/minute")));
+    // So few are in force before the next step.
+    expect(await limitOf("t998")).toBe(6);
+    const last = change(...toOverride(999, "7/minute"));
+    expect(await limitOf("t999")).toBe(5);
+    await last;
+    expect([await limitOf("t998"), await limitOf("t999")]).toEqual([6, 7]);
+    const { version } = policy;
+    await change("switch", "api", { state: "deny", reason: "" });
+    const { reason } = await policy.peek({ method: "GET", path: "/", tenant: "t1" });
+    expect([reason, policy.version]).toEqual(["denied", version]);
     enforced.close();
   });
 });

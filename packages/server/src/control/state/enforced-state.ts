@@ -11,20 +11,24 @@ import {
   RulesError,
   type SwitchStates,
   withExceptions,
+  withExceptionsInSlices,
 } from "sluice/rules";
-import { isQuick, type RulesText, readAhead } from "../../core/rules/known-rules.js";
+import { isQuick, readAhead } from "../../core/rules/known-rules.js";
 import {
+  isSameWritten,
   parseWritten,
   type RulesHolder,
   replaceAll,
   type WrittenRules,
 } from "../../core/rules-in-force.js";
+import type { RulesText } from "../../core/rules-text.js";
 import type { Unsubscribe } from "../../database/database.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
 import type { EntityKind } from "../entities/entities.js";
 import type { NodeSwitches } from "./node-switches.js";
 import {
   blockedSubjectsOf,
+  exceptionsInSlices,
   exceptionsOf,
   publishedRules,
   suspendedTenantsOf,
@@ -59,6 +63,8 @@ interface ReadRules {
 
 /** From so many rules on they are made ready in slices: fewer take a few milliseconds. */
 const SLICED_RULES_MIN = 500;
+/** The same of overrides, each of which is an exception of a rule. */
+const SLICED_OVERRIDES_MIN = 1_000;
 
 /** Keeps a state in force until it is closed. */
 export class EnforcedState implements RulesHolder {
@@ -68,6 +74,12 @@ export class EnforcedState implements RulesHolder {
   #read: ReadRules | undefined;
   /** Long rules that can't be read, so that they are not read again, here, for every switch or reload. */
   #unreadable: { readonly written: WrittenRules; readonly error: RulesError } | undefined;
+  /** How often rules, plans or overrides have changed. */
+  #ruleChanges = 0;
+  /** The rules with their exceptions, as of so many of those changes. */
+  #made: { readonly changes: number; readonly rules: RuleSet } | undefined;
+  /** Rules that a policy can't use, so that they are not compiled again for every switch; by their version. */
+  #unusable: { readonly version: string; readonly error: RulesError } | undefined;
   /** Long rules that are being read; meanwhile everything else goes on with those before them. */
   #reading: Promise<void> | undefined;
   /** Many rules are being made ready. */
@@ -101,8 +113,10 @@ export class EnforcedState implements RulesHolder {
    * in slices, as when they are published.
    */
   reload(): Promise<void> | undefined {
+    this.#unusable = undefined;
+    this.#ruleChanges++;
     const latest = [this.#read, this.#unreadable];
-    const isRead = latest.some((each) => isSame(each?.written, this.written));
+    const isRead = latest.some((each) => isSameWritten(each?.written, this.written));
     if (this.#reading === undefined && !isRead && !isReady(this.written)) this.#startReading();
     if (this.#isLong()) return this.#reloadLong();
     this.#replaceRules();
@@ -125,6 +139,7 @@ export class EnforcedState implements RulesHolder {
     if (hasAny("block") || (hasAny("tenant") && this.#hasOtherSuspended()))
       this.#try(() => this.#blockCallers());
     const isAboutRules = hasAny("rule-set", "override", "plan");
+    if (isAboutRules) this.#ruleChanges++;
     if (!isAboutRules && !hasAny("switch")) return undefined;
     if (kinds.has("rule-set") && !isReady(this.written)) this.#startReading();
     if (this.#isLong()) return this.#applyLong(isAboutRules);
@@ -136,7 +151,9 @@ export class EnforcedState implements RulesHolder {
   /** Whether what was changed takes long to put in force, or waits for what does. */
   #isLong(): boolean {
     if (this.#reading !== undefined || this.#preparing !== undefined) return true;
-    if (this.#options.policies[0].rules.rules.length >= SLICED_RULES_MIN) return true;
+    const { policies, source } = this.#options;
+    if (source.state.count("override") >= SLICED_OVERRIDES_MIN) return true;
+    if (policies[0].rules.rules.length >= SLICED_RULES_MIN) return true;
     try {
       return this.#readRules().rules.rules.length >= SLICED_RULES_MIN;
     } catch {
@@ -168,6 +185,7 @@ export class EnforcedState implements RulesHolder {
       .then(() => {
         if (this.#reading !== reading) return this.#reading;
         this.#reading = undefined;
+        this.#ruleChanges++;
         return this.#prepareSoon();
       });
     this.#reading = reading;
@@ -185,7 +203,7 @@ export class EnforcedState implements RulesHolder {
     while (this.#isBehind && !this.#isClosed) {
       this.#isBehind = false;
       try {
-        await this.#replaceInSlices(this.#toRules());
+        await this.#replaceInSlices(await this.#toRulesInSlices());
         this.#failed = undefined;
       } catch (error) {
         this.#failed = { error };
@@ -216,13 +234,31 @@ export class EnforcedState implements RulesHolder {
     const other = rules?.version === policies[0].version ? undefined : rules;
     const isSwitched = policies.every((each) => isDeepStrictEqual(switches, each.switches));
     if (other === undefined && isSwitched) return;
+    if (other !== undefined && other.version === this.#unusable?.version)
+      throw this.#unusable.error;
     const prepared: PreparedRules[] = [];
     for (const policy of policies) {
-      prepared.push(await policy.prepare(other ?? policy.rules, switches));
+      prepared.push(await this.#prepare(policy, other, switches));
       if (this.#isClosed) return;
     }
     replaceAll(policies, prepared);
     if (other !== undefined) telemetry.reloaded("rules");
+  }
+
+  /** Rules that a policy can't use are not compiled again, for as long as they are published. */
+  async #prepare(
+    policy: Policy,
+    rules: RuleSet | undefined,
+    switches: SwitchStates,
+  ): Promise<PreparedRules> {
+    try {
+      return await policy.prepare(rules ?? policy.rules, switches);
+    } catch (error) {
+      if (rules !== undefined && error instanceof RulesError) {
+        this.#unusable = { version: rules.version, error };
+      }
+      throw error;
+    }
   }
 
   #replaceRules(): void {
@@ -240,13 +276,26 @@ export class EnforcedState implements RulesHolder {
     return adapt?.(published, written) ?? published;
   }
 
+  /** Those of the last time if only switches have changed since. */
+  async #toRulesInSlices(): Promise<RuleSet> {
+    const { source, adapt } = this.#options;
+    const changes = this.#ruleChanges;
+    if (this.#made?.changes === changes) return this.#made.rules;
+    const { rules, written } = this.#readRules();
+    const exceptions = await exceptionsInSlices(source.state);
+    const published = await withExceptionsInSlices(rules, exceptions, { unknownRules: "ignore" });
+    const made = adapt?.(published, written) ?? published;
+    this.#made = { changes, rules: made };
+    return made;
+  }
+
   /** The published rules; those before them while they are being read. */
   #readRules(): ReadRules {
     const { written } = this;
     const { error } = this.#unreadable ?? {};
-    if (error !== undefined && isSame(this.#unreadable?.written, written)) throw error;
+    if (error !== undefined && isSameWritten(this.#unreadable?.written, written)) throw error;
     const isKept = this.#read !== undefined && this.#reading !== undefined && !isReady(written);
-    if (!isKept && !isSame(this.#read?.written, written)) {
+    if (!isKept && !isSameWritten(this.#read?.written, written)) {
       this.#read = { written, rules: parseWritten(written) };
     }
     return this.#read as ReadRules;
@@ -288,9 +337,4 @@ export class EnforcedState implements RulesHolder {
 
 function isReady(written: WrittenRules): boolean {
   return "inline" in written || isQuick(written);
-}
-
-function isSame(one: WrittenRules | undefined, other: WrittenRules): boolean {
-  if (one === undefined || "inline" in one) return isDeepStrictEqual(one, other);
-  return "text" in other && one.file === other.file && one.text === other.text;
 }

@@ -1,5 +1,4 @@
-import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { testDatabases } from "../../../test/control/databases.js";
@@ -28,6 +27,12 @@ const save = (id: string, n: number) => ({
   body: { n },
 });
 const fileOf = () => join(makeFolder("snapshot"), "control.snapshot");
+
+async function writeEmpty(path: string): Promise<void> {
+  const file = new SnapshotFile(path);
+  file.replace(new ControlState());
+  await file.settled();
+}
 
 function follow(options: FollowerOptions): Follower {
   const follower = new Follower(options);
@@ -178,7 +183,7 @@ describe("a state", () => {
       subscribe: () => () => {},
     };
     const file = fileOf();
-    new SnapshotFile(file).write({ sequence: 0, entities: [] });
+    await writeEmpty(file);
     const follower = follow({ feed, snapshotFile: file, onProblem });
     await follower.start();
     expect(follower.state.sequence).toBe(5);
@@ -201,101 +206,11 @@ describe("a state", () => {
       subscribe: () => () => {},
     };
     const file = fileOf();
-    new SnapshotFile(file).write({ sequence: 0, entities: [] });
+    await writeEmpty(file);
     const follower = follow({ feed, snapshotFile: file, onChanged, onProblem: () => {} });
     void follower.start();
     await vi.waitFor(() => expect(follower.state.sequence).toBe(1), 20_000);
     expect(onChanged).toHaveBeenCalled();
     arrive();
-  });
-});
-
-describe("the file of a follower", () => {
-  const change = (sequence: number): NodeChange => ({
-    sequence,
-    kind: "plan",
-    entityId: `k${sequence}`,
-    after: { name: `schlüssel ${sequence}` },
-  });
-  const broken = vi.fn();
-
-  function fill(path: string, changes: number): ControlState {
-    const state = new ControlState();
-    const file = new SnapshotFile(path);
-    state.apply([change(1)]);
-    file.write(state.toSnapshot());
-    for (let n = 2; n <= changes + 1; n++) {
-      state.apply([change(n)]);
-      file.append([change(n)], state);
-    }
-    return state;
-  }
-
-  it("is readable by its user only, and read as it was written", () => {
-    const path = fileOf();
-    const state = fill(path, 5);
-    expect(statSync(path).mode & 0o777).toBe(0o600);
-    expect(new SnapshotFile(path).read(broken)?.toSnapshot()).toEqual(state.toSnapshot());
-  });
-
-  it("that a crash cut off anywhere in its changes is read up to there, and goes on", () => {
-    const path = fileOf();
-    fill(path, 3);
-    const whole = readFileSync(path);
-    const snapshotBytes = whole.indexOf("\n", whole.indexOf("\n") + 1) + 1;
-    for (let length = snapshotBytes; length <= whole.length; length++) {
-      writeFileSync(path, whole.subarray(0, length));
-      const file = new SnapshotFile(path);
-      const state = file.read(broken);
-      const lines = whole.subarray(snapshotBytes, length).toString("latin1").split("\n").length - 1;
-      expect(state?.sequence).toBe(1 + lines);
-      state?.apply([change(2 + lines)]);
-      file.append([change(2 + lines)], state as ControlState);
-      expect(new SnapshotFile(path).read(broken)?.sequence).toBe(2 + lines);
-    }
-    expect(broken).not.toHaveBeenCalled();
-  });
-
-  it.each([
-    ["empty", () => ""],
-    ["cut off in its snapshot", (text: string) => text.slice(0, 150)],
-    ["altered", (text: string) => text.replace("schlüssel 1", "schlüssel 7")],
-    ["altered in a change", (text: string) => text.replace("schlüssel 3", "schlüssel 7")],
-    ["of another format", (text: string) => text.replace('"format":1', '"format":2')],
-    ["something else", () => "hello\n"],
-  ])("that is %s is reported and not used", (_name, damage) => {
-    const path = fileOf();
-    fill(path, 3);
-    writeFileSync(path, damage(readFileSync(path, "utf8")));
-    const onBroken = vi.fn();
-    expect(new SnapshotFile(path).read(onBroken)).toBeUndefined();
-    expect(onBroken).toHaveBeenCalledTimes(1);
-  });
-
-  it.each([
-    ["change", (file: SnapshotFile, state: ControlState) => file.append([change(3)], state)],
-    ["mark", (file: SnapshotFile, state: ControlState) => file.touch(state)],
-  ])("that missed a change is whole with the next %s that can be written", (_name, writeNext) => {
-    const path = fileOf();
-    const [state, file] = [new ControlState(), new SnapshotFile(path)];
-    state.apply([change(1)]);
-    file.write(state.toSnapshot());
-    rmSync(dirname(path), { recursive: true });
-    state.apply([change(2)]);
-    expect(() => file.append([change(2)], state)).toThrow("ENOENT");
-    mkdirSync(dirname(path));
-    state.apply([change(3)]);
-    writeNext(file, state);
-    expect(new SnapshotFile(path).read(broken)?.toSnapshot()).toEqual(state.toSnapshot());
-    expect(broken).not.toHaveBeenCalled();
-  });
-
-  it("is rewritten when its changes grow too many", () => {
-    const path = fileOf();
-    const state = fill(path, 1_500);
-    expect(readFileSync(path, "utf8").split("\n").length).toBeLessThan(2_000);
-    expect(new SnapshotFile(path).read(broken)?.toSnapshot()).toEqual(state.toSnapshot());
-    appendFileSync(path, "x");
-    expect(new SnapshotFile(path).read(broken)?.sequence).toBe(1_501);
   });
 });

@@ -1,7 +1,7 @@
 // Keeps a node's state up to date: from the snapshot on disk, then from a feed, change by change. When the feed fails,
 // the node goes on with what it has and tries again; when changes are missing, it loads a snapshot.
 
-import { after, atEndOfTurn, type CancelTimer, readMs, wallMs } from "../../base/clock.js";
+import { after, type CancelTimer, nextTurn, readMs, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { Unsubscribe } from "../../database/database.js";
 import { ENTITY_KINDS, type EntityKind } from "../entities/entities.js";
@@ -55,7 +55,7 @@ export class Follower {
     this.#options = options;
     this.#pollMs = options.pollMs ?? POLL_MS;
     const { snapshotFile } = options;
-    this.#file = snapshotFile === undefined ? undefined : new SnapshotFile(snapshotFile);
+    this.#file = snapshotFile === undefined ? undefined : this.#toFile(snapshotFile);
     const kept = this.#file?.read((why) =>
       this.#report("the snapshot can't be used", new Error(why), "snapshot"),
     );
@@ -101,12 +101,17 @@ export class Follower {
     await this.#enforcing;
   }
 
-  /** Stops. What is under way is waited for. */
+  /** Stops. What is under way is waited for, a snapshot that is being written too. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelPoll();
     this.#unsubscribe();
     await this.#catchingUp;
+    await this.#file?.settled();
+  }
+
+  #toFile(path: string): SnapshotFile {
+    return new SnapshotFile(path, (error) => this.#notKept(error));
   }
 
   async #run(): Promise<void> {
@@ -126,14 +131,17 @@ export class Follower {
   async #advance(): Promise<void> {
     if (this.#needsSnapshot) {
       const snapshot = await this.#options.feed.snapshot();
+      const isFirst = !this.#hasState;
       // A node that decides already goes on with what it has while they are read.
-      if (!this.#hasState) await readRulesAhead(snapshot.entities);
+      if (isFirst) await readRulesAhead(snapshot.entities);
       this.state.replace(snapshot);
       this.#needsSnapshot = false;
       this.#hasState = true;
-      this.#keep(() => this.#file?.write(this.state.toSnapshot()));
+      this.#file?.replace(this.state);
       this.#changed(ALL_KINDS);
       this.#options.onApplied?.(undefined);
+      // A node that has started can start again without the control plane.
+      if (isFirst) await this.#file?.settled();
     }
     for (;;) {
       const changes = await this.#nextChanges();
@@ -161,7 +169,7 @@ export class Follower {
   /** Long rules take milliseconds in each step; decisions have their turn between them. */
   async #turnIfLong(changes: readonly NodeChange[]): Promise<void> {
     if (!changes.some(({ kind }) => kind === "rule-set")) return;
-    await new Promise<void>((resolve) => atEndOfTurn(resolve));
+    await nextTurn();
   }
 
   #changed(kinds: ReadonlySet<EntityKind>): void {
@@ -203,8 +211,12 @@ export class Follower {
     try {
       write();
     } catch (error) {
-      this.#report("the snapshot can't be written", error, "snapshot");
+      this.#notKept(error);
     }
+  }
+
+  #notKept(error: unknown): void {
+    this.#report("the snapshot can't be written", error, "snapshot");
   }
 
   #report(what: string, error: unknown, of: "feed" | "snapshot" = "feed"): void {

@@ -2,6 +2,7 @@
 // of them, blocked callers and switches. Policies know these words; they know nothing of plans, tenants or databases.
 
 import type { RuleException, SwitchStates, TenantProfile } from "sluice/rules";
+import { atEndOfTurn } from "../../base/clock.js";
 import { readAhead } from "../../core/rules/known-rules.js";
 import type { WrittenRules } from "../../core/rules-in-force.js";
 import type { Block } from "../entities/blocks.js";
@@ -21,6 +22,9 @@ export interface BlockedSubject {
   readonly endsAtMs: number | undefined;
   readonly reason: string;
 }
+
+/** Overrides that are read before others have their turn: a millisecond or two. */
+const OVERRIDES_A_SLICE = 2_000;
 
 const NO_RULES: WrittenRules = { inline: { version: 1, rules: [] } };
 
@@ -48,6 +52,17 @@ export async function readRulesAhead(written: Iterable<NodeChange | NodeEntity>)
 /** The exceptions that overrides and plans make. Overrides come first, and of several for one caller the oldest. */
 export function exceptionsOf(state: ControlState): RuleException[] {
   return toExceptions(state.all("override"), state.all("plan"));
+}
+
+/** The same, with turns for others between some thousand of them. What changes meanwhile may be in them or not. */
+export async function exceptionsInSlices(state: ControlState): Promise<RuleException[]> {
+  const exceptions: RuleException[] = [];
+  let count = 0;
+  for (const { body } of inOrder(state.all("override"))) {
+    exceptions.push(...overrideExceptions(as(body)));
+    if (++count % OVERRIDES_A_SLICE === 0) await new Promise<void>(atEndOfTurn);
+  }
+  return [...exceptions, ...toExceptions([], state.all("plan"))];
 }
 
 /** The same, out of the database. */

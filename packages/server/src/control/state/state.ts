@@ -95,6 +95,14 @@ export class ControlState {
     return kind === "api-key" ? this.#allKeys() : this.#of(kind).values();
   }
 
+  /**
+   * All entities of a kind, while others may change them between two: those that are made or changed meanwhile may be as
+   * they were or as they are, and an API key may come twice, the second time as it is. None is missing that stays.
+   */
+  walk(kind: EntityKind): Iterable<NodeEntity> {
+    return kind === "api-key" ? this.#walkKeys() : this.#of(kind).values();
+  }
+
   /** How many entities of a kind there are. */
   count(kind: EntityKind): number {
     return kind === "api-key" ? this.keys.size : this.#of(kind).size;
@@ -165,12 +173,21 @@ export class ControlState {
   }
 
   *#allKeys(): IterableIterator<NodeEntity> {
-    const { keys } = this;
-    for (let row = 0; row < keys.size; row++) {
-      const slot = keys.slotOf(row);
-      const [id, sequence] = [keys.idOf(slot), keys.sequenceOf(slot)];
-      yield { kind: "api-key", id, sequence, body: keys.bodyOf(slot) };
+    for (let row = 0; row < this.keys.size; row++) yield this.#toKey(row);
+  }
+
+  /** From the last row: it takes the place of one that is removed. */
+  *#walkKeys(): IterableIterator<NodeEntity> {
+    for (let row = this.keys.size - 1; row >= 0; row = Math.min(row, this.keys.size) - 1) {
+      yield this.#toKey(row);
     }
+  }
+
+  #toKey(row: number): NodeEntity {
+    const { keys } = this;
+    const slot = keys.slotOf(row);
+    const [id, sequence] = [keys.idOf(slot), keys.sequenceOf(slot)];
+    return { kind: "api-key", id, sequence, body: keys.bodyOf(slot) };
   }
 
   #of(kind: EntityKind): Map<string, NodeEntity> {
