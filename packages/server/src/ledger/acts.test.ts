@@ -93,6 +93,37 @@ describe.each(all)("refunds and resets of a ledger in $name", (databases) => {
     expect(await verifyLedger(database)).toMatchObject({ problems: [] });
   });
 
+  it("that are sent again get the answer of the first, whatever was used in between", async () => {
+    const database = await ready();
+    const { use, refund, reset } = useStore(database);
+    await use(3);
+    // No more than 3 were in use.
+    expect(await Promise.all([refund(5, "a"), refund(5, "a")])).toEqual([[3], [3]]);
+    expect(await refund(5, "nothing")).toEqual([0]);
+    await reset("nothing-either");
+    await use(10);
+    expect(await refund(5, "a")).toEqual([3]);
+    expect(await refund(5, "nothing")).toEqual([0]);
+    await reset("nothing-either");
+    expect(await useStore(database).refund(5, "a")).toEqual([3]);
+    expect((await amounts(database)).filter((entry) => entry.startsWith("adjust"))).toEqual([
+      "adjust 3",
+      "adjust 0",
+      "adjust 0",
+    ]);
+    expect(await verifyLedger(database)).toMatchObject({ problems: [] });
+  });
+
+  it("with another number of units under the same id are a conflict, and change nothing", async () => {
+    const database = await ready();
+    const { use, refund } = useStore(database);
+    await use(50);
+    await refund(5, "a");
+    const error = { code: "SLUICE_REQUEST_ID_REUSED", message: expect.stringContaining("5 units") };
+    await expect(refund(6, "a")).rejects.toMatchObject(error);
+    expect((await amounts(database)).slice(2)).toEqual(["adjust 5"]);
+  });
+
   it.each(["refund", "reset"] as const)(
     "whose answer is lost after the commit can be sent again: %s",
     async (verb) => {
@@ -140,9 +171,10 @@ describe.each(all)("refunds and resets of a ledger in $name", (databases) => {
     await policy.reset("exports", KEY, { requestId: "early" });
     for (let n = 0; n < 8; n++) await policy.admit(facts);
     expect(await policy.refund("exports", KEY, 3, { requestId: "a" })).toBe(3);
-    expect(await policy.refund("exports", KEY, 3, { requestId: "a" })).toBe(0);
+    await policy.admit(facts);
+    expect(await policy.refund("exports", KEY, 3, { requestId: "a" })).toBe(3);
     const uses = Array.from({ length: 8 }, () => "use -1");
-    expect(await amounts(database)).toEqual(["grant 10", ...uses, "adjust 3"]);
+    expect(await amounts(database)).toEqual(["grant 10", ...uses, "adjust 3", "use -1"]);
     await policy.close();
   });
 });

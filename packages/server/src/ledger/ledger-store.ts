@@ -13,21 +13,19 @@ import {
   type Verdict,
 } from "sluice";
 import { every } from "../base/clock.js";
+import { randomId } from "../base/random-id.js";
 import type { Database } from "../database/database.js";
-import { runOverRows } from "../database/row-lists.js";
-import { Account } from "./accounts/account.js";
 import { toSubject } from "./accounts/account-id.js";
-import { blockEndMs, emptyRow, type ReadAccountRow } from "./accounts/account-row.js";
-import { type AccountSpec, neighboursOf, toSpec } from "./accounts/account-spec.js";
+import { neighboursOf, toSpec } from "./accounts/account-spec.js";
 import type { EntryRow } from "./accounts/entry.js";
-import { catchUp, endExpired, openAccount } from "./accounts/periods.js";
+import { catchUp, endExpired } from "./accounts/periods.js";
+import { type AccountRead, readAccounts } from "./accounts-read.js";
 import { GroupCommit, type GroupCommitStats } from "./commit/group-commit.js";
 import type { Operation } from "./commit/operation.js";
 import { ChargeOperation } from "./operations/charge.js";
-import { type ActName, ActOperation } from "./operations/operator.js";
+import { type ActName, ActOperation, type ActResult } from "./operations/operator.js";
 import { ExpireOperation, SettleOperation } from "./operations/settle.js";
 import { toBlocked, toStatus, toVerdict } from "./operations/verdicts.js";
-import { randomPrefix } from "./random-prefix.js";
 import { statements } from "./sql/statements.js";
 
 /** Options of {@link LedgerStore}. */
@@ -77,7 +75,8 @@ export class LedgerStore implements Store {
       retryMsMax: RETRY_MS_MAX,
       sweepMs: SWEEP_MS,
       accountsCachedMax: ACCOUNTS_CACHED_MAX,
-      keyPrefix: randomPrefix(),
+      // Idempotency keys of this process are unlike those of any other.
+      keyPrefix: randomId(9),
       ...options,
     };
     this.#commit = new GroupCommit(database, this.#options);
@@ -120,11 +119,11 @@ export class LedgerStore implements Store {
   }
 
   async peek(charges: readonly Charge[], _options?: PeekOptions): Promise<readonly Verdict[]> {
-    const read = await this.#read(charges);
-    return read.map(({ account, spec, blockedUntilMs, nowMs }, i) => {
+    const nowMs = this.#nowMs();
+    const read = await this.#read(charges, nowMs);
+    return read.map(({ account, spec, blockedUntilMs }, i) => {
       const { cost } = charges[i] as Charge;
-      if (account.isOpen) catchUp(account, spec, { actor: "", atMs: nowMs });
-      else openAccount(account, spec, undefined, { actor: "", atMs: nowMs });
+      catchUp(account, spec, { actor: "", atMs: nowMs });
       const allowed = cost <= account.balance;
       return toBlocked(toVerdict(account, cost, { allowed, nowMs }), blockedUntilMs - nowMs);
     });
@@ -132,13 +131,12 @@ export class LedgerStore implements Store {
 
   async debit(charges: readonly Charge[]): Promise<readonly CounterStatus[]> {
     const isReading = charges.every(({ cost, isAnyTier }) => cost === 0 && isAnyTier === true);
-    if (!isReading) return this.#act("debit", charges);
+    if (!isReading) return (await this.#act("debit", charges)).map(({ status }) => status);
     // An operator's question, whose limit may be that of another tier: an account that is open keeps its quota.
-    const read = await this.#read(charges);
-    return read.map(({ account, spec, nowMs }) => {
-      const writer = { actor: "", atMs: nowMs };
-      if (account.isOpen) endExpired(account, writer);
-      else openAccount(account, spec, undefined, writer);
+    const nowMs = this.#nowMs();
+    const read = await this.#read(charges, nowMs);
+    return read.map(({ account }) => {
+      endExpired(account, { actor: "", atMs: nowMs });
       return toStatus(account, nowMs);
     });
   }
@@ -149,8 +147,9 @@ export class LedgerStore implements Store {
     await this.#commit.run(new SettleOperation(settlings));
   }
 
-  async refund(charges: readonly Charge[]): Promise<void> {
-    await this.#act("refund", charges);
+  /** Returns the units that each charge got back, for one that is sent again those of the first time. */
+  async refund(charges: readonly Charge[]): Promise<readonly number[]> {
+    return (await this.#act("refund", charges)).map(({ units }) => units);
   }
 
   async reset(charges: readonly Charge[]): Promise<void> {
@@ -196,7 +195,7 @@ export class LedgerStore implements Store {
     await this.#commit.drain();
   }
 
-  async #act(name: ActName, charges: readonly Charge[]): Promise<readonly CounterStatus[]> {
+  async #act(name: ActName, charges: readonly Charge[]): Promise<readonly ActResult[]> {
     this.#mustBeOpen();
     for (const { cost } of charges) mustBeWhole(cost);
     const nowMs = this.#nowMs();
@@ -209,37 +208,9 @@ export class LedgerStore implements Store {
     return this.#commit.run(new ActOperation(name, acts, this.#nextKey()));
   }
 
-  /** The accounts of charges as they are, in memory. */
-  async #read(charges: readonly Charge[]) {
+  #read(charges: readonly Charge[], nowMs: number): Promise<readonly AccountRead[]> {
     this.#mustBeOpen();
-    const nowMs = this.#nowMs();
-    const specs = charges.map((charge) => toSpec(charge, nowMs));
-    const query = this.#database.query.bind(this.#database);
-    const ids = [...new Set(specs.map(({ id }) => id))].map((id) => [id]);
-    const rows = await runOverRows<ReadAccountRow>(query, statements.readAccounts, ids);
-    const blocks = await this.#blocksOf(specs, rows);
-    return specs.map((spec, i) => {
-      const account = new Account(rows.find(({ id }) => id === spec.id) ?? emptyRow(spec));
-      return { spec, account, blockedUntilMs: blocks[i] as number, nowMs };
-    });
-  }
-
-  /** When the block of each subject ends: accounts that are not there yet may have one too. */
-  async #blocksOf(
-    specs: readonly AccountSpec[],
-    rows: readonly ReadAccountRow[],
-  ): Promise<number[]> {
-    const ends = specs.map(async ({ id, name }) => {
-      const row = rows.find((each) => each.id === id);
-      if (row !== undefined) return blockEndMs(row);
-      const values = [name.meter, name.subject];
-      const [block] = await this.#database.query<{ until_ms: number | null }>(
-        statements.findBlock,
-        values,
-      );
-      return block === undefined ? 0 : (block.until_ms ?? Number.POSITIVE_INFINITY);
-    });
-    return Promise.all(ends);
+    return readAccounts(this.#database, charges, nowMs);
   }
 
   #nextKey(): string {

@@ -11,13 +11,18 @@ const TABLES = [
   "ledger_blocks",
 ];
 
+/** Removes all accounts, and what belongs to them. */
+export async function emptyLedger(database: Database): Promise<void> {
+  for (const table of TABLES) await database.query(`DELETE FROM ${table}`);
+}
+
 /** Returns the same database each time, without accounts. Not for tests that run at the same time. */
 export function emptiedDatabase(databases: TestDatabases): () => Promise<Database> {
   let made: Promise<Database> | undefined;
   return async () => {
     made ??= databases.ready();
     const database = await made;
-    for (const table of TABLES) await database.query(`DELETE FROM ${table}`);
+    await emptyLedger(database);
     return database;
   };
 }

@@ -24,7 +24,7 @@ export interface ReadAccountRow extends AccountRow {
   readonly blocked_until_ms: number;
 }
 
-/** When the block of a subject ends: 0 if there is none, Infinity if it lasts until it is lifted. */
+/** When the block of a subject ends: 0 without a block, Infinity if it lasts until it is lifted. */
 export function blockEndMs({ blocked_until_ms: untilMs }: ReadAccountRow): number {
   return untilMs < 0 ? Number.POSITIVE_INFINITY : untilMs;
 }

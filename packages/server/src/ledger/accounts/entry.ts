@@ -53,6 +53,8 @@ export interface EntryDetails {
   readonly quota?: number;
   /** The units that a commit or return keeps charged. */
   readonly kept?: number;
+  /** The units that an operator asked to refund: the entry has those that were in use. */
+  readonly asked?: number;
 }
 
 /** An entry of an account. */
@@ -107,7 +109,12 @@ export type EntryValues = readonly [
 
 /** The hash of an entry, which the next one of its account carries. */
 export function hashOfValues(values: EntryValues): string {
-  return hash("sha256", JSON.stringify(values), "base64url");
+  return hashOfText(JSON.stringify(values));
+}
+
+/** The hash of an entry whose values are written as JSON already, as `JSON.stringify` does it. */
+export function hashOfText(text: string): string {
+  return hash("sha256", text, "base64url");
 }
 
 /** The hash of an entry as the database keeps it. */

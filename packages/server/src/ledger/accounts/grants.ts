@@ -108,7 +108,7 @@ export class Grants {
     const paid = this.#payDebt(units);
     const quota = this.#quotaGrant;
     const back = quota === undefined ? paid : paid + fill(quota, units - paid);
-    this.#state.pardon = { sequence, left: this.#drawn };
+    if (back > 0) this.#state.pardon = { sequence, left: this.#drawn };
     return back;
   }
 

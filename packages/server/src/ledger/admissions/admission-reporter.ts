@@ -4,9 +4,9 @@
 
 import type { AdmissionMeter, Clock } from "sluice";
 import { every } from "../../base/clock.js";
+import { randomId } from "../../base/random-id.js";
 import type { Database, SqlValue } from "../../database/database.js";
 import { runOverRows } from "../../database/row-lists.js";
-import { randomPrefix } from "../random-prefix.js";
 import { statements } from "../sql/statements.js";
 import { AdmissionCounts, type AdmittedUnits } from "./admission-counts.js";
 
@@ -30,7 +30,7 @@ export const SILENT_MS = 60_000;
 export class AdmissionReporter {
   readonly #counts = new AdmissionCounts();
   readonly #options: AdmissionReporterOptions;
-  readonly #run = randomPrefix();
+  readonly #run = randomId(9);
   readonly #startedAtMs: number;
   #database: Database | undefined;
   #stop = () => {};

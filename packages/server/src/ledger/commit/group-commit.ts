@@ -4,7 +4,7 @@
 import { BoundedMap, type Clock } from "sluice";
 import { atEndOfTurn, pause, readMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import type { Database } from "../../database/database.js";
+import { CommitUnknownError, type Database } from "../../database/database.js";
 import type { AccountSpec } from "../accounts/account-spec.js";
 import { AccountCache } from "./account-cache.js";
 import { Batch, type Pending, type Report } from "./batch.js";
@@ -24,6 +24,8 @@ const FEW_OPERATIONS = 16;
 const BESIDE_FEW_MAX = 7;
 const RETRY_PAUSE_MS = 20;
 const RETRY_PAUSE_MS_MAX = 500;
+/** Attempts at one transaction, however long it may be tried. */
+const ATTEMPTS_MAX = 100;
 
 /** Options of {@link GroupCommit}. */
 export interface GroupCommitOptions {
@@ -142,7 +144,8 @@ export class GroupCommit {
       try {
         return await this.#tryCommit(batch, attempt > 0);
       } catch (error) {
-        if (!isPassing(error) || readMs() >= endMs) throw error;
+        if (!isPassing(error)) throw error;
+        if (readMs() >= endMs || attempt + 1 >= ATTEMPTS_MAX) throw gaveUp(error, attempt + 1);
       }
       this.#figures.retries++;
       await pause(Math.min(RETRY_PAUSE_MS * 2 ** attempt, RETRY_PAUSE_MS_MAX));
@@ -220,6 +223,15 @@ export class GroupCommit {
   }
 }
 
-function isPassing(error: unknown): boolean {
+/** Whether the same transaction may pass later: the database was unavailable, or chose it as the victim of a deadlock. */
+function isPassing(error: unknown): error is ServerError {
   return error instanceof ServerError && error.code === "SLUICE_DATABASE_UNAVAILABLE";
+}
+
+/** A first attempt is reported as it is; whether one was committed is not known after a lost connection. */
+function gaveUp(error: ServerError, attempts: number): ServerError {
+  if (attempts === 1 || error instanceof CommitUnknownError) return error;
+  const { message } = error.cause instanceof Error ? error.cause : error;
+  const seen = `gave up after ${attempts} attempts at a transaction of the ledger, the last with: ${message}`;
+  return new ServerError(error.code, seen, { cause: error });
 }

@@ -28,7 +28,7 @@ export interface BatchAccounts {
   readonly writer: Writer;
   /** An account that the operation named. */
   account(id: string): Account;
-  /** When the block of an account's subject ends: 0 if there is none, Infinity if it lasts until it is lifted. */
+  /** When the block of an account's subject ends: 0 without a block, Infinity if it lasts until it is lifted. */
   blockedUntilMs(id: string): number;
   readonly find: FindEntry;
   hold(hold: Hold): void;

@@ -48,8 +48,8 @@ async function inOneStatement(
     changes.entries.map((row) => Object.values(row)),
     11,
   );
-  const isPlain = names.length + changes.holds.length + changes.unheld.length === 0;
-  const [outcome] = isPlain
+  const hasOnlyEntries = names.length + changes.holds.length + changes.unheld.length === 0;
+  const [outcome] = hasOnlyEntries
     ? await database.queryPrepared<Outcome>(statements.writeUnchanged, [...seen, ...entries])
     : await database.queryPrepared<Outcome>(statements.writeUnchangedWithHolds, [
         ...seen,

@@ -53,8 +53,8 @@ export class ChargeOperation implements Operation<Outcome> {
     if (before.some((entry) => entry !== undefined)) return this.#recall(accounts, before);
     const { charges } = this.#request;
     const passes = this.#weigh(accounts);
-    const isAdmitted = charges.every(({ shadow }, i) => passes[i] === true || shadow === true);
-    if (!isAdmitted) return this.#refuse(accounts);
+    const isAllowed = charges.every(({ shadow }, i) => passes[i] === true || shadow === true);
+    if (!isAllowed) return this.#refuse(accounts);
     const keys = found.map(({ key }) => key);
     const receipts = charges.flatMap((charge, i) =>
       passes[i] === true ? [this.#take(accounts, charge, i, keys[i] as string)] : [],

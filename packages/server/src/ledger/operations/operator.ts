@@ -1,9 +1,9 @@
 // What an operator does to an account: grants, adjustments, refunds and resets; and debits, which charge without asking.
 
 import { type CounterStatus, SluiceError } from "sluice";
-import type { Account, Writer } from "../accounts/account.js";
+import type { Account } from "../accounts/account.js";
 import type { AccountSpec, Neighbours } from "../accounts/account-spec.js";
-import type { EntryDetails } from "../accounts/entry.js";
+import { type EntryDetails, type EntryRow, toEntry } from "../accounts/entry.js";
 import { endExpired } from "../accounts/periods.js";
 import type { BatchAccounts, EntryName, FindEntry, Operation } from "../commit/operation.js";
 import { toStatus } from "./verdicts.js";
@@ -20,7 +20,7 @@ export interface AccountAct {
   readonly neighbours?: Neighbours | undefined;
 }
 
-/** Does something to an account. Returns what its entry adds to the balance; with 0 there is no entry. */
+/** Does something to an account. Returns what its entry adds to the balance. */
 type Act = (account: Account, units: number) => number;
 
 /** Charges without asking: units beyond what is there become debt. */
@@ -36,11 +36,19 @@ const ACTS = { debit, refund, reset };
 /** What can be done to an account without a reason. */
 export type ActName = keyof typeof ACTS;
 
+/** What came of one act. */
+export interface ActResult {
+  /** What it added to the balance; for an act that was done before under the same key, what it added then. */
+  readonly units: number;
+  /** How the account stands afterwards. */
+  readonly status: CounterStatus;
+}
+
 /**
- * The operation that does the same to several accounts. Resolves with how each stands afterwards. If the tier is not known,
- * an account that is not open stays so: nothing of it was used, and its quota depends on the tier of the next request.
+ * The operation that does the same to several accounts. If the tier is not known, an account that is not open stays so:
+ * nothing of it was used, and its quota depends on the tier of the next request.
  */
-export class ActOperation implements Operation<readonly CounterStatus[]> {
+export class ActOperation implements Operation<readonly ActResult[]> {
   readonly specs: readonly AccountSpec[];
   readonly unopened: readonly AccountSpec[];
   readonly #act: Act;
@@ -65,23 +73,39 @@ export class ActOperation implements Operation<readonly CounterStatus[]> {
     );
   }
 
-  apply(accounts: BatchAccounts): readonly CounterStatus[] {
+  apply(accounts: BatchAccounts): readonly ActResult[] {
+    const before = this.#acts.map((act, i) => this.#findBefore(act, i, accounts.find));
     if (this.#act === debit) {
       for (const { spec, units } of this.#acts) mustHold(accounts.account(spec.id), -units);
     }
-    this.#acts.forEach((act, i) => {
-      const account = accounts.account(act.spec.id);
-      const names = this.#namesOf(act, i);
-      if (account.isOpen && !names.some(accounts.find))
-        this.#do(act, account, this.#keyOf(act, i), accounts.writer);
-    });
-    return this.#acts.map(({ spec }) => toStatus(accounts.account(spec.id), accounts.writer.atMs));
+    const amounts = this.#acts.map((act, i) => before[i]?.amount ?? this.#do(act, i, accounts));
+    return this.#acts.map(({ spec }, i) => ({
+      units: amounts[i] as number,
+      status: toStatus(accounts.account(spec.id), accounts.writer.atMs),
+    }));
   }
 
-  #do({ units }: AccountAct, account: Account, idempotencyKey: string, writer: Writer): void {
-    endExpired(account, writer);
-    const amount = this.#act(account, units);
-    if (amount !== 0) account.append(writer, { kind: "adjust", amount, idempotencyKey });
+  /** The entry of the same act, done before. */
+  #findBefore(act: AccountAct, i: number, find: FindEntry): EntryRow | undefined {
+    const [entry] = this.#namesOf(act, i).flatMap((name) => find(name) ?? []);
+    const asked = entry && toEntry(entry).details?.asked;
+    if (asked === undefined || asked === act.units) return entry;
+    const seen = `it came with ${asked} units before, and with ${act.units} now`;
+    throw new SluiceError("SLUICE_REQUEST_ID_REUSED", seen);
+  }
+
+  /** An act that may be sent again leaves an entry even if it changed nothing: it must change nothing then too. */
+  #do(act: AccountAct, i: number, accounts: BatchAccounts): number {
+    const account = accounts.account(act.spec.id);
+    if (!account.isOpen) return 0;
+    endExpired(account, accounts.writer);
+    const amount = this.#act(account, act.units);
+    const isNamed = act.idempotencyKey !== undefined;
+    if (amount === 0 && !isNamed) return 0;
+    const idempotencyKey = this.#keyOf(act, i);
+    const details = isNamed ? { asked: act.units } : undefined;
+    account.append(accounts.writer, { kind: "adjust", amount, idempotencyKey, details });
+    return amount;
   }
 
   #namesOf(act: AccountAct, i: number): EntryName[] {

@@ -4,7 +4,7 @@
 import type { Reader } from "../../database/database.js";
 import type { AccountRow } from "../accounts/account-row.js";
 import { statements } from "../sql/statements.js";
-import { type QuotaStatus, standingOf } from "./quota-status.js";
+import { balanceOf, type QuotaStatus } from "./quota-status.js";
 
 /** Which quotas are meant. */
 export interface SharesFilter {
@@ -35,6 +35,6 @@ export async function readQuotaShares(reader: Reader, filter: SharesFilter): Pro
 function toShare(row: AccountRow, nowMs: number): QuotaShare {
   const { id: accountId, meter, part, subject } = row;
   const period = { startMs: row.starts_at_ms, endMs: row.ends_at_ms };
-  const { granted, balance } = standingOf(row, nowMs);
+  const { granted, balance } = balanceOf(row, nowMs);
   return { accountId, meter, part, subject, period, granted, used: granted - balance, balance };
 }

@@ -47,7 +47,7 @@ export interface QuotaStatus {
   readonly forecast: Forecast | undefined;
 }
 
-/** The quotas of a subject in the periods that hold `nowMs`. Meters that it has not used have none yet. */
+/** The quotas of a subject in the periods that hold `nowMs`. Meters that it has not used are left out. */
 export async function readQuotas(reader: Reader, filter: QuotaFilter): Promise<QuotaStatus[]> {
   const { subject, meter = null, nowMs } = filter;
   const values = [subject, meter, nowMs];
@@ -65,7 +65,7 @@ async function toStatus(
   const { nowMs, timeZone } = filter;
   const { id, meter, part, subject, quota } = row;
   const period = { startMs: row.starts_at_ms, endMs: row.ends_at_ms };
-  const { granted, balance } = standingOf(row, nowMs);
+  const { granted, balance } = balanceOf(row, nowMs);
   const held = await readHeld(reader, id);
   const span = { fromMs: period.startMs, toMs: period.endMs };
   const [usage] = await readUsage(reader, { subject, meter, part, timeZone, ...span });
@@ -93,7 +93,7 @@ async function toStatus(
 }
 
 /** Grants that have expired end with the next entry; here they are gone already. */
-export function standingOf(row: AccountRow, nowMs: number): { granted: number; balance: number } {
+export function balanceOf(row: AccountRow, nowMs: number): { granted: number; balance: number } {
   const { granted, balance, grants } = new Account(row);
   const ended = grants.filter(
     ({ sequence, expiresAtMs }) => sequence !== QUOTA_GRANT && expiresAtMs <= nowMs,

@@ -28,7 +28,7 @@ export interface ThreadOptions {
 }
 
 const THREAD = fileURLToPath(new URL("./verify-thread.js", import.meta.url));
-/** Sources that were not built have none: the ledger is then verified where that is asked for. */
+/** False where the sources were not built: the ledger is then verified where that is asked for. */
 export const hasVerifyThreads = existsSync(THREAD);
 
 /** Accounts that a thread takes at a time. */

@@ -100,6 +100,25 @@ describe.each(all)("verifyLedger on $name", (databases) => {
     expect(await verifyLedger(reader)).toMatchObject({ entries: 5, problems: [] });
   });
 
+  it("reads characters as they were hashed, however the database escapes them", async () => {
+    const characters = "\u0001\u001f\"\\/\b\f\n\r\t\u007f\u2028 <ä> '🚀'";
+    const odd = new AccountBuilder().grant(5, { actor: characters }).use(1).use(2);
+    const database = await writeAll([odd]);
+    expect(await verify(database)).toEqual([]);
+    await database.query("UPDATE ledger_entries SET actor = $1 WHERE sequence = 2", [
+      characters.replace("ä", "a"),
+    ]);
+    expect(await verify(database)).toEqual(["chain 3"]);
+  });
+
+  it("reports an entry that can't be written as JSON", async () => {
+    // Only SQLite keeps bytes in a column of text.
+    if (databases.name !== "SQLite") return;
+    const database = await writeAll([new AccountBuilder().use(1).use(2)]);
+    await database.query("UPDATE ledger_entries SET actor = x'00ff' WHERE sequence = 2");
+    expect(await verify(database)).toEqual(["chain 3"]);
+  });
+
   const entry = (sequence: number) => `account_id = $1 AND sequence = ${sequence}`;
   const broken: readonly (readonly [what: string, sql: string, found: readonly string[]])[] = [
     [

@@ -2,12 +2,12 @@
 // on meanwhile. So an account that does not fit its entries is read once more, in one statement with its holds, and the
 // entries that were added in between are read too: what does not fit then is wrong.
 
-import type { Row, SchemaReader, TupleReader } from "../../database/database.js";
+import type { Row, SchemaReader } from "../../database/database.js";
 import { accountIdOf } from "../accounts/account-id.js";
 import type { AccountRow } from "../accounts/account-row.js";
-import type { EntryValues } from "../accounts/entry.js";
 import { statements } from "../sql/statements.js";
 import { AccountCheck, type Hold, type LateSettlement, type Say } from "./account-check.js";
+import { type EntryPage, type EntryReader, readEntryPage } from "./entry-pages.js";
 import type { Findings } from "./report.js";
 
 /** Accounts whose ids follow `after`, up to and including `upTo`, in the order of the database. */
@@ -37,7 +37,7 @@ interface HoldRow extends Row {
 }
 
 /** What a verifier reads from. */
-export type LedgerReader = TupleReader & SchemaReader;
+export type LedgerReader = EntryReader & SchemaReader;
 
 /** Verifies a range of accounts. */
 export class RangeVerifier {
@@ -86,12 +86,12 @@ export class RangeVerifier {
     this.#waiting = new Map(accounts.map((account) => [account.id, account]));
     this.#holds = await this.#readHolds(range.after, upTo);
     const start = { accountId: range.after, sequence: Number.MAX_SAFE_INTEGER };
-    for await (const page of this.#entryPages(start, upTo)) {
-      for (const values of page) {
+    for await (const { entries, texts } of this.#entryPages(start, upTo)) {
+      for (const [i, values] of entries.entries()) {
         if (this.#current?.id !== values[0]) await this.#begin(values[0]);
-        this.#current?.check.add(values);
+        this.#current?.check.add(values, texts?.[i]);
       }
-      this.#findings.entries += page.length;
+      this.#findings.entries += entries.length;
     }
     await this.#endCurrent();
     for (const account of this.#waiting.values()) {
@@ -105,22 +105,18 @@ export class RangeVerifier {
     start: { readonly accountId: string; readonly sequence: number },
     upTo: string,
     lastSequence = Number.MAX_SAFE_INTEGER,
-  ): AsyncGenerator<readonly EntryValues[]> {
-    const { entries } = this.#pages;
+  ): AsyncGenerator<EntryPage> {
+    const entriesMax = this.#pages.entries;
+    const end = { accountId: upTo, sequence: lastSequence };
     const read = (accountId: string, sequence: number) =>
-      this.#reader.queryTuples<EntryValues>(statements.listEntriesBetween, [
-        accountId,
-        sequence,
-        upTo,
-        lastSequence,
-        entries,
-      ]);
-    let next: Promise<readonly EntryValues[]> | undefined = read(start.accountId, start.sequence);
+      readEntryPage(this.#reader, { after: { accountId, sequence }, upTo: end, entriesMax });
+    let next: Promise<EntryPage> | undefined = read(start.accountId, start.sequence);
     while (next !== undefined) {
-      const page: readonly EntryValues[] = await next;
-      const last = page.at(-1);
+      const page: EntryPage = await next;
+      const last = page.entries.at(-1);
+      const isLast = page.entries.length < entriesMax;
       // The next page is on its way while this one is checked.
-      next = last === undefined || page.length < entries ? undefined : read(last[0], last[1]);
+      next = last === undefined || isLast ? undefined : read(last[0], last[1]);
       // If a check throws, this is never awaited.
       next?.catch(() => {});
       yield page;
@@ -174,9 +170,9 @@ export class RangeVerifier {
     const { account, holds } = now;
     const start = { accountId: id, sequence: check.sequence };
     if (account.sequence > check.sequence) {
-      for await (const page of this.#entryPages(start, id, account.sequence)) {
-        for (const values of page) check.add(values);
-        this.#findings.entries += page.length;
+      for await (const { entries } of this.#entryPages(start, id, account.sequence)) {
+        for (const values of entries) check.add(values);
+        this.#findings.entries += entries.length;
       }
     }
     check.end(account, holds);

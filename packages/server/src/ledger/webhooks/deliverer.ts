@@ -11,7 +11,6 @@ import type { Attempt } from "./attempts.js";
 import { TRIES_MAX, waitMs } from "./backoff.js";
 import type { ClaimedDelivery, Deliveries } from "./deliveries.js";
 import { type PostOutcome, type PostTarget, postWebhook } from "./post-webhook.js";
-import { toWebhookBody } from "./webhook-body.js";
 
 /** Deliveries to one webhook that are in flight. */
 export const IN_FLIGHT_MAX = 5;
@@ -219,4 +218,10 @@ function toAttempt(
     ...(status === undefined ? {} : { status }),
     ...(error === undefined ? {} : { error }),
   };
+}
+
+/** The body of a webhook, out of an event as the ledger wrote it. */
+export function toWebhookBody(eventId: string, eventJson: string): string {
+  const { type, atMs, ...data } = JSON.parse(eventJson) as Readonly<Record<string, unknown>>;
+  return JSON.stringify({ id: eventId, type, atMs, data });
 }

@@ -88,7 +88,7 @@ export class Deliveries {
     this.#database = database;
   }
 
-  /** Makes deliveries of events that have none, one for each webhook. Returns how many events were too old for that. */
+  /** Makes deliveries of events without deliveries, one for each webhook. Returns how many events were too old for that. */
   async dispatch(webhooks: readonly string[], nowMs: number): Promise<number> {
     let expired = 0;
     for (let isFull = true; isFull; ) {

@@ -19,10 +19,9 @@ import { migrate } from "../../database/migrate.js";
 import { silentTelemetry } from "../../telemetry/silent-telemetry.js";
 import { statements } from "../sql/statements.js";
 import { TRIES_MAX } from "./backoff.js";
-import { IN_FLIGHT_MAX } from "./deliverer.js";
+import { IN_FLIGHT_MAX, toWebhookBody } from "./deliverer.js";
 import { Deliveries } from "./deliveries.js";
 import { postWebhook } from "./post-webhook.js";
-import { toWebhookBody } from "./webhook-body.js";
 import { Webhooks } from "./webhooks.js";
 
 const all = testDatabases();
