@@ -7,6 +7,7 @@ import { ServerError } from "../base/errors.js";
 import { listenAt } from "../base/http/listen.js";
 import { inTurn } from "../base/http/pipelined-requests.js";
 import { TrustedProxies } from "../base/http/trusted-proxies.js";
+import { randomId } from "../base/random-id.js";
 import { readVersion } from "../base/version.js";
 import type { Core, Listener } from "../core/core.js";
 import { type AdminReply, json, problem, type StreamedReply, send } from "./admin-reply.js";
@@ -14,7 +15,6 @@ import { ClearKeys } from "./auth/clear-keys.js";
 import { Guard } from "./auth/guard.js";
 import { knownTokensOf } from "./auth/known-tokens.js";
 import { Logins } from "./auth/logins.js";
-import { randomSecret } from "./auth/random.js";
 import { Sessions } from "./auth/sessions.js";
 import { Dashboard } from "./dashboard/dashboard.js";
 import { LiveFeed } from "./live/live-feed.js";
@@ -24,6 +24,9 @@ import { Router } from "./router.js";
 import { ActsOnce } from "./routes/counters/once.js";
 import { ROUTES } from "./routes.js";
 import type { AdminControl } from "./service-control.js";
+
+/** Of the secret of a session. */
+const SESSION_BYTES = 32;
 
 export type { AdminControl, Ready } from "./service-control.js";
 
@@ -91,17 +94,20 @@ function toContext(core: Core, control: AdminControl): Pick<Parts, "context" | "
   const { clock, config, telemetry } = core;
   const { controlState: state } = control;
   const nowMs = () => clock.wall?.() ?? clock.now();
-  const sessions = new Sessions({ nowMs: () => clock.now(), newSecret: randomSecret });
+  const sessions = new Sessions({
+    nowMs: () => clock.now(),
+    newSecret: () => randomId(SESSION_BYTES),
+  });
   const trusted = new TrustedProxies(config.identity.trustedProxies ?? []);
   const tokens = state === undefined ? undefined : knownTokensOf(state, nowMs);
   const guard = new Guard({ admin: config.admin, tokens, sessions, trusted });
   const clearKeys = new ClearKeys(() => guard.needsToken, telemetry.log);
   const logins = new Logins({ guard, sessions, trusted, clock, log: telemetry.log });
   const actsOnce = new ActsOnce(() => clock.now());
-  const isAdmitted: AdminContext["isAdmitted"] = (message, caller) =>
+  const isAuthorized: AdminContext["isAuthorized"] = (message, caller) =>
     guard.isStillAdmitted(message, caller);
   const live = new LiveFeed({ core, control });
-  const parts = { version: readVersion(), clearKeys, logins, actsOnce, live, isAdmitted };
+  const parts = { version: readVersion(), clearKeys, logins, actsOnce, live, isAuthorized };
   return { guard, context: { core, control, ...parts } };
 }
 

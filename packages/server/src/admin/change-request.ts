@@ -2,9 +2,9 @@
 
 import { createHash } from "node:crypto";
 import { ServerError } from "../base/errors.js";
+import { randomId } from "../base/random-id.js";
 import type { ChangeRequest } from "../control/changes/changes.js";
 import type { KeyedRequest } from "../control/changes/keyed-acts.js";
-import { randomSecret } from "./auth/random.js";
 import type { AdminRequest } from "./route.js";
 
 /** Says why a change is made, where the body has no `reason`. */
@@ -24,12 +24,12 @@ export function toChange(request: AdminRequest): ChangeRequest {
   if (reason.length > REASON_LENGTH_MAX)
     throw invalid(`a reason has at most ${REASON_LENGTH_MAX} characters`);
   const keyed = toKeyedRequest(request);
-  const id = keyed?.request ?? randomSecret();
+  const id = keyed?.request ?? randomId(32);
   return { id, keyOwner: keyed?.owner, actor: caller.name, origin: caller.origin, reason };
 }
 
 /**
- * The Idempotency-Key of a request, with who sent it and what it asks; undefined if it has none.
+ * The Idempotency-Key of a request, with who sent it and what it asks; undefined for a request without one.
  *
  * @throws ServerError `SLUICE_REQUEST_INVALID` if the key is empty or too long.
  */

@@ -45,6 +45,8 @@ const ruleSetHead = open({
   note: required(text, "What was said when it was published."),
   basedOn: required(finiteNumber, "The version that was published when it was made; 0 for none."),
   revision: required(finiteNumber, "The ETag is this number in quotes."),
+  publishedAtMs: optional(finiteNumber, "When it was published, in milliseconds since 1970."),
+  publishedBy: optional(text, "Who published it."),
 });
 
 const ruleSet = open({

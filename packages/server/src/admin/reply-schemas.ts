@@ -82,6 +82,8 @@ const explainedRule = open({
   ),
   switch: required(switchState),
   settledBy: optional(orNull(text)),
+  across: optional(text),
+  region: optional(text),
   limits: required(many(explainedLimit)),
   blockedMs: required(amount),
 });
@@ -152,6 +154,7 @@ const rules = open({
         tiers: required(recordOf(anyName, many(limit), ANY_COUNT)),
         overrides: optional(finiteNumber, "Keys that have limits of their own."),
         consistency: optional(text),
+        across: optional(text),
         onExceed: required(text),
         onMissing: optional(text),
         priority: optional(finiteNumber),

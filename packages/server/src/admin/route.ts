@@ -34,7 +34,7 @@ export interface AdminContext {
   /** What pages are sent each second. */
   readonly live: LiveFeed;
   /** Whether a caller that was let in still would be; unlike a request, asking does not prolong its session. */
-  isAdmitted(message: IncomingMessage, caller: Caller): boolean;
+  isAuthorized(message: IncomingMessage, caller: Caller): boolean;
   /** Acts on counters that came with an Idempotency-Key. */
   readonly actsOnce: ActsOnce;
 }

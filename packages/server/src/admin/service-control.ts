@@ -6,12 +6,13 @@ import type { FeedServer } from "../control/feed/feed-server.js";
 import type { NodeSwitching } from "../control/node-switching.js";
 import type { NodeStatus } from "../control/nodes.js";
 import type { ControlState } from "../control/state/state.js";
-import type { LiveCounts, LiveSecond } from "../telemetry/live/live-counts.js";
+import type { LiveCounts } from "../telemetry/live/live-counts.js";
 import type {
   SampledDecision,
   SampleReport,
   SamplesQuery,
 } from "../telemetry/samples/sampled-decision.js";
+import type { LiveSecond } from "../telemetry/tally/second-history.js";
 import type { TopOptions, TopReport } from "../telemetry/top/top-report.js";
 
 /** Whether the service takes requests, and what is wrong. */
@@ -45,8 +46,8 @@ export interface AdminControl {
   latestSamples?(query: SamplesQuery): Promise<readonly SampledDecision[]>;
   /** All decisions about sampled keys since a time by the wall clock. Default: those of this process. */
   samplesSince?(sinceMs: number): Promise<SampleReport>;
-  /** Of this node, as `GET /v1/nodes` shows it; undefined without `control`. */
-  readonly nodeName?: string | undefined;
+  /** Of this node, as `GET /v1/nodes` shows it. Default: it has no name, since it has no `control`. */
+  nodeName?(): string;
   /**
    * The control plane: its collections on a control node, and the control node's address on a follower. Undefined
    * without `control` in the configuration.
@@ -56,7 +57,7 @@ export interface AdminControl {
   readonly controlState?: ControlState | undefined;
   /** Switches rules on this node alone; undefined without `control`. */
   readonly nodeSwitching?: NodeSwitching | undefined;
-  /** Serves followers; undefined on nodes that have none. */
+  /** Serves followers; undefined on nodes that can't have followers. */
   readonly feed?: FeedServer | undefined;
   /** All nodes that are known; undefined without `control`. */
   nodes?(): Promise<readonly NodeStatus[]>;

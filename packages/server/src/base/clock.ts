@@ -53,3 +53,8 @@ export function pause(delayMs: number, signal?: AbortSignal): Promise<void> {
 export function atEndOfTurn(task: () => void): void {
   setImmediate(task);
 }
+
+/** Resolves in the next turn of the event loop, so that what else waits is served first. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => atEndOfTurn(resolve));
+}

@@ -23,7 +23,10 @@ export interface Config {
   readonly upstreams: ReadonlyMap<string, UpstreamConfig>;
   /** Tried in order; the first that fits serves. */
   readonly routes: readonly RouteConfig[];
+  /** With regions, that of the own region. */
   readonly store: StoreConfig;
+  /** Undefined: there is one region. */
+  readonly regions?: RegionsConfig | undefined;
   readonly identity: IdentityOptions;
   /** How API keys are resolved; undefined: they are not, and count by their hash. */
   readonly apiKeys?: ApiKeysConfig | undefined;
@@ -275,13 +278,23 @@ export interface RedisStoreConfig extends StoreCare {
   readonly keySecret?: string;
 }
 
+/** Regions that share limits. */
+export interface RegionsConfig {
+  readonly self: string;
+  readonly home: string;
+  /** By name. */
+  readonly stores: Readonly<Record<string, { readonly url: string; readonly weight: number }>>;
+}
+
 /** Logs, metrics and traces. */
 export interface TelemetryConfig {
   readonly logLevel: "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
   /** The share of decisions that are logged, 0 to 1: refusals always count fully. Default 0.001. */
   readonly decisionLogShare: number;
-  /** A label of all metrics and log lines. Default `"local"`. */
+  /** A label of all metrics and log lines. Default: the own region, or `"local"` without regions. */
   readonly region: string;
+  /** The own region's part of limits with `across: split`, 0 to 1. Undefined without regions. */
+  readonly regionShare?: number | undefined;
   /** Keys in each top list. Default 20. */
   readonly topKeysMax: number;
 }

@@ -27,7 +27,7 @@ export interface ConfigOrigin {
 /**
  * Reads a configuration file.
  *
- * @throws ServerError `SLUICE_CONFIG_UNREADABLE` if there is none; {@link ConfigError},
+ * @throws ServerError `SLUICE_CONFIG_UNREADABLE` if the file does not exist; {@link ConfigError},
  * `SLUICE_CONFIG_INVALID`, with every problem, its line and what was seen.
  */
 export function loadConfig(path: string, env: NodeJS.ProcessEnv): Config {

@@ -45,14 +45,15 @@ export function buildConfig(values: FileValues, { file, identity, at }: BuildOpt
     admin: values.admin,
     upstreams: toUpstreams(values.upstreams, at),
     routes: values.routes.map((route) => ({ ...route, host: route.host })),
-    store: toStore(values.store, values.identity.keySecret),
+    store: toStore(values),
+    regions: values.regions,
     identity,
     apiKeys: toApiKeys(values.identity),
     responses: toResponses(values.responses),
     rules: toRules(values.rules, at),
     control: toControl(values, at),
     ledger: toLedger(values, at),
-    telemetry: values.telemetry,
+    telemetry: toTelemetry(values),
   };
 }
 
@@ -126,7 +127,8 @@ function toUpstreamTls(
 /** What the file leaves out is reported here, not there: whether it may be said depends on the kind. */
 const STORE_DEFAULTS = { keysMax: 1_000_000, timeoutMs: 50, failReadiness: false };
 
-function toStore(store: FileValues["store"], keySecret: string | undefined): StoreConfig {
+function toStore({ store, regions, identity }: FileValues): StoreConfig {
+  const { keySecret } = identity;
   const { kind, onStoreFailure, keysMax, url, keyPrefix, timeoutMs, failReadiness } = store;
   if (kind === "memory") {
     return { kind, onStoreFailure, keysMax: keysMax ?? STORE_DEFAULTS.keysMax };
@@ -134,12 +136,20 @@ function toStore(store: FileValues["store"], keySecret: string | undefined): Sto
   return {
     kind,
     onStoreFailure,
-    url: url ?? "",
+    url: url ?? regions?.stores[regions.self]?.url ?? "",
     keyPrefix,
     timeoutMs: timeoutMs ?? STORE_DEFAULTS.timeoutMs,
     failReadiness: failReadiness ?? STORE_DEFAULTS.failReadiness,
     ...(keySecret === undefined ? {} : { keySecret }),
   };
+}
+
+function toTelemetry({ telemetry, regions }: FileValues): Config["telemetry"] {
+  if (regions === undefined) return telemetry;
+  const total = Object.values(regions.stores).reduce((sum, { weight }) => sum + weight, 0);
+  const regionShare = (regions.stores[regions.self]?.weight ?? 0) / total;
+  const region = telemetry.region === "local" ? regions.self : telemetry.region;
+  return { ...telemetry, region, regionShare };
 }
 
 /** How answers look, as the library takes it. */

@@ -23,7 +23,7 @@ export interface Core {
   readonly telemetry: Telemetry;
   /** The store of durable rules; undefined if no database is configured for them. */
   readonly durableStore?: Store | undefined;
-  /** Reads the ledger, for callers that ask what they used; undefined if there is none. */
+  /** Reads the ledger, for callers that ask what they used; undefined without a ledger. */
   readonly readLedger?: (() => Promise<LedgerReader>) | undefined;
 }
 

@@ -10,11 +10,19 @@ import {
 } from "sluice";
 import type { KeyResolver } from "sluice/api-keys";
 import { JwtVerifier } from "sluice/jwt";
-import { createPolicy, type Policy, type PolicyEvent, type RuleSet } from "sluice/rules";
+import {
+  createPolicy,
+  type Policy,
+  type PolicyEvent,
+  type PolicyOptions,
+  type RuleSet,
+} from "sluice/rules";
 import type { Config } from "../config/config.js";
+import { regionsOver } from "../config/regions-over.js";
 import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Core } from "./core.js";
+import { openHome } from "./open-home.js";
 import { type OpenLedger, openLedger } from "./open-ledger.js";
 import { ALWAYS_THERE, type OpenStore, type OpenStoreOptions, openStore } from "./open-store.js";
 import type { RulesUse } from "./rules/read-job.js";
@@ -28,6 +36,8 @@ export interface CoreOptions {
   readonly clock?: Clock;
   /** Instead of the one that is configured. It stays open when the core is closed. */
   readonly store?: Store;
+  /** Instead of the store of the home region. It stays open when the core is closed. */
+  readonly homeStore?: Store;
   /** Instead of the ledger that is configured. It stays open when the core is closed. */
   readonly durableStore?: Store;
   /** This process among those of the node, in entries of the ledger. Default: the node alone. */
@@ -46,7 +56,9 @@ export interface OwnedCore extends Core {
   storeAwaySinceMs(): number | undefined;
   /** The store, as the log and readiness speak of it. */
   readonly storeReach: Pick<OpenStore, "name" | "problem" | "known">;
-  /** The ledger, in the same way; undefined if there is none. */
+  /** The store of the home region, in the same way; undefined if there is no home region, or if it is the same store. */
+  readonly homeReach: Pick<OpenStore, "name" | "problem"> | undefined;
+  /** The ledger, in the same way; undefined if no ledger is configured. */
   readonly ledgerReach: Pick<OpenStore, "name" | "problem"> | undefined;
   /** Returns what is leased, then closes the store. */
   close(): Promise<void>;
@@ -64,15 +76,18 @@ export function createCore(given: Config, options: CoreOptions = {}): OwnedCore 
   const rules = options.rules ?? readRules(config.rules);
   const lent = options.store === undefined ? undefined : borrowed(options.store);
   const opened = lent ?? openStore(config.store, { telemetry, clock });
+  const home = options.homeStore
+    ? borrowed(options.homeStore)
+    : openHome(config, { telemetry, clock });
   const leased = options.holders === undefined ? {} : { holders: options.holders };
   const ledger = ledgerOf(config, options, { telemetry, clock });
   if (rules.rules.some(({ durable }) => durable !== undefined)) ledger?.open();
   const { onStoreFailure } = config.store;
   const durable = ledger === undefined ? {} : toDurable(ledger);
-  const counted = { store: opened.store, onStoreFailure, ...durable };
+  const counted = { ...toStores(config, opened, home), onStoreFailure, ...durable };
   const parts = { rules, ...counted, clock, telemetry, leased };
   const closeStores = async () => {
-    await Promise.all([opened.close(), ledger?.close()]);
+    await Promise.all([opened.close(), home?.close(), ledger?.close()]);
   };
   const { policy, blindPolicy } = createPolicies(config, parts, closeStores);
   followKeys(config, telemetry);
@@ -87,6 +102,7 @@ export function createCore(given: Config, options: CoreOptions = {}): OwnedCore 
     readLedger: ledger?.reader,
     storeAwaySinceMs: opened.awaySinceMs,
     storeReach: opened,
+    homeReach: home,
     ledgerReach: ledger,
     close: async () => {
       keyResolver?.close?.();
@@ -133,9 +149,18 @@ function toDurable({
   return { durableStore: store, ...(admissions === undefined ? {} : { admissions }) };
 }
 
-interface PolicyParts {
+/** The store, or with regions that of each that is asked. */
+function toStores(
+  { regions }: Config,
+  { store }: OpenStore,
+  home: OpenStore | undefined,
+): Pick<PolicyOptions, "store" | "regions"> {
+  if (regions === undefined) return { store };
+  return { regions: regionsOver(store, regions, home?.store) };
+}
+
+interface PolicyParts extends Pick<PolicyOptions, "store" | "regions"> {
   readonly rules: RuleSet;
-  readonly store: Store;
   readonly durableStore?: Store;
   readonly admissions?: AdmissionMeter;
   readonly onStoreFailure: FailurePolicy;
@@ -159,7 +184,9 @@ function createPolicies(config: Config, parts: PolicyParts, closeStores: () => P
 
 /** What the policies of a service can do, by which rules are checked before they are published. */
 export function rulesUseOf(config: Config): RulesUse {
-  return { seesResponses: !needsBlind(config), hasLedger: config.ledger?.database !== undefined };
+  const { ledger, regions } = config;
+  const hasLedger = ledger?.database !== undefined;
+  return { seesResponses: !needsBlind(config), hasLedger, ...(regions && { regions }) };
 }
 
 /** Envoy's listener sees no responses either, but decides by files of its own. */

@@ -143,7 +143,7 @@ class LedgerInDatabase implements Store {
     return (this.#store ?? (await this.open())).settle(settlings);
   }
 
-  async refund(charges: readonly Charge[]): Promise<void> {
+  async refund(charges: readonly Charge[]): Promise<readonly number[]> {
     return (this.#store ?? (await this.open())).refund(charges);
   }
 

@@ -5,6 +5,7 @@ import { type Clock, memoryStore, resilient, type Store } from "sluice";
 import { redisStore } from "sluice/redis";
 import { loadModule } from "../base/load-module.js";
 import type { RedisStoreConfig, StoreConfig } from "../config/config.js";
+import type { StoreName } from "../telemetry/reported.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { RedisReach } from "./redis-reach.js";
 
@@ -27,6 +28,8 @@ export interface OpenStore {
 export interface OpenStoreOptions {
   readonly telemetry: Telemetry;
   readonly clock: Clock;
+  /** As metrics and the log name it. Default: the store of the service. */
+  readonly as?: StoreName;
 }
 
 /** Opens the store that is configured. A Redis that is not there yet is not an error: the guard answers. */
@@ -49,7 +52,11 @@ export const ALWAYS_THERE = {
   known: Promise.resolve(),
 } as const;
 
-function openRedis(config: RedisStoreConfig, { telemetry, clock }: OpenStoreOptions): OpenStore {
+/** Opens a Redis, by its configuration. */
+export function openRedis(
+  config: RedisStoreConfig,
+  { telemetry, clock, as = "store" }: OpenStoreOptions,
+): OpenStore {
   // Never connected itself: the store works on a duplicate that sends nothing twice and queues nothing.
   const { Redis } = loadModule<typeof import("ioredis")>("ioredis");
   const client = new Redis(config.url, { lazyConnect: true });
@@ -59,11 +66,11 @@ function openRedis(config: RedisStoreConfig, { telemetry, clock }: OpenStoreOpti
     ...(keySecret === undefined ? {} : { keySecret }),
     onWarning: (message) => telemetry.log.warn(message),
   });
-  const store = resilient(telemetry.measured(remote), {
+  const store = resilient(telemetry.measured(remote, as), {
     timeoutMs,
     onStoreFailure,
     clock,
-    onEvent: (event) => telemetry.fallbackEvent(event),
+    onEvent: (event) => telemetry.fallbackEvent(event, as),
   });
   telemetry.watch(store);
   const reach = new RedisReach(config, telemetry);

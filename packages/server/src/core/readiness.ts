@@ -14,7 +14,7 @@ export interface ReadinessOptions {
   readonly failsWithStore: boolean;
   /** Since when the store has been unavailable; undefined if it is not. */
   storeAwaySinceMs(): number | undefined;
-  /** What is wrong with the store and the ledger now, each in one line. */
+  /** What is wrong with the store, that of the home region and the ledger now, each in one line. */
   storeProblems(): readonly string[];
 }
 
@@ -73,7 +73,11 @@ export function readinessOf(core: OwnedCore): Readiness {
     failsWithStore: store.kind === "redis" && store.failReadiness,
     storeAwaySinceMs: () => core.storeAwaySinceMs(),
     storeProblems: () => {
-      const problems = [core.storeReach.problem(), core.ledgerReach?.problem()];
+      const problems = [
+        core.storeReach.problem(),
+        core.homeReach?.problem(),
+        core.ledgerReach?.problem(),
+      ];
       return problems.filter((problem) => problem !== undefined);
     },
   });

@@ -2,6 +2,7 @@
 // force in all policies together. Invalid rules change nothing; they are counted, and reported with their lines.
 
 import { readFileSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "sluice";
 import {
   type Policy,
@@ -21,6 +22,12 @@ import { parseKnown } from "./rules/known-rules.js";
 export type WrittenRules =
   | { readonly file: string; readonly text: string }
   | { readonly inline: object };
+
+/** Whether both say the same, and come from the same place. */
+export function isSameWritten(one: WrittenRules | undefined, other: WrittenRules): boolean {
+  if (one === undefined || "inline" in one) return isDeepStrictEqual(one, other);
+  return "text" in other && one.file === other.file && one.text === other.text;
+}
 
 /** Reads rules as they are written now; throws the system's error if a file can't be read. */
 export function readWritten(source: RulesSource): WrittenRules {

@@ -165,6 +165,40 @@ describe("a batch", () => {
     ]);
   });
 
+  it("by one limit is answered for each key, as often as it is repeated", async () => {
+    const byKeys = (path: string, ...keys: string[]) => {
+      const requests = keys.map((key) => ({ limit: "9/minute", key, cost: 2 }));
+      return test.post(path, { requests });
+    };
+    const left = async (path: string, ...keys: string[]) => {
+      const { body } = await byKeys(path, ...keys);
+      return (body.answers as { remaining: number }[]).map(({ remaining }) => remaining);
+    };
+    // Both endpoints read from the second batch on by its keys alone.
+    expect(await left("/v1/check", "a")).toEqual([7]);
+    expect(await left("/v1/check", "b", "a", "b", "c")).toEqual([7, 5, 5, 7]);
+    for (let i = 0; i < 2; i++) expect(await left("/v1/peek", "a", "b", "c")).toEqual([5, 5, 7]);
+    const { body } = await byKeys("/v1/check", "a", "a", "a", "d");
+    expect(body.answers).toMatchObject([
+      { allowed: true, remaining: 3 },
+      { allowed: true, remaining: 1 },
+      { allowed: false, remaining: 1 },
+      { allowed: true, remaining: 7 },
+    ]);
+  });
+
+  it("says where in a batch of keys a limit can't hold", async () => {
+    const worse = (key: string) => ({ limit: "0/minute", key });
+    for (let i = 0; i < 2; i++) {
+      const { status, body } = await test.post("/v1/check", { requests: ["a", "b"].map(worse) });
+      expect(status).toBe(200);
+      expect(body.answers).toMatchObject([
+        { error: { status: 400, field: "requests[0].limit" } },
+        { error: { status: 400, field: "requests[1].limit" } },
+      ]);
+    }
+  });
+
   it("says where in the batch a limit can't hold", async () => {
     const worse = { ...own, limit: ["5/minute", { fixedWindow: { limit: 0, windowMs: 1 } }] };
     const { body } = await test.post("/v1/check", { requests: [own, worse] });

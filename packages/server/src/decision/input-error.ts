@@ -18,8 +18,8 @@ export class InputError extends Error {
 
   /** Says that the value stands in this field, or in this place of a list. */
   within(step: string | number): this {
-    const isPlain = typeof step === "string" && /^[A-Za-z_]\w*$/.test(step);
-    const text = isPlain ? step : `[${JSON.stringify(step)}]`;
+    const isIdentifier = typeof step === "string" && /^[A-Za-z_]\w*$/.test(step);
+    const text = isIdentifier ? step : `[${JSON.stringify(step)}]`;
     const isNext = this.#path === "" || this.#path.startsWith("[");
     this.#path = isNext ? `${text}${this.#path}` : `${text}.${this.#path}`;
     return this;

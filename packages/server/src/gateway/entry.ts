@@ -4,6 +4,7 @@
 import { HandledRequest, type Reply, type ReportCaller, type RequestHandler } from "sluice/http";
 import { type Exchange, type RequestTarget, readRequestTarget } from "sluice-http1";
 import { readMs } from "../base/clock.js";
+import { RefusalSender } from "../base/http/send-reply.js";
 import { Forwarding, type ForwardingHost } from "./forward/forward.js";
 import { toRequestEnd } from "./forward/request-end.js";
 import { answer, kindOfError, type ProblemStatus, toProblem } from "./gateway-replies.js";
@@ -23,6 +24,7 @@ export interface EntryHost extends ForwardingHost {
 /** Decides requests, and forwards or answers them. */
 export class Entry {
   readonly #host: EntryHost;
+  readonly #refusals = new RefusalSender();
 
   constructor(host: EntryHost) {
     this.#host = host;
@@ -105,7 +107,7 @@ export class Entry {
     const { refusal } = handled;
     if (refusal === undefined) return new Forwarding(this.#host, exchange, path, handled).start();
     telemetry.refused("gateway", refusal.status);
-    this.#answer(exchange, refusal, handled.lines);
+    if (!exchange.isGone) this.#refusals.send(exchange, refusal, handled.lines);
     return undefined;
   }
 

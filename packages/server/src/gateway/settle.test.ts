@@ -70,8 +70,10 @@ describe("a rule that settles by the response's JSON", () => {
     ["openai-chat.sse", OPENAI, 46],
     ["openai-responses.json", OPENAI, 123],
     ["openai-responses.sse", OPENAI, 123],
+    ["openai-responses-incomplete.sse", OPENAI, 100],
     ["anthropic-messages.json", ANTHROPIC, 40],
     ["anthropic-messages.sse", ANTHROPIC, 40],
+    ["anthropic-messages-tools.sse", ANTHROPIC, 561],
   ])("charges the tokens of %s, which arrives unchanged", async (name, json, total) => {
     const body = shape(name);
     for (const size of [1, 7, 64, 100_000]) {

@@ -299,7 +299,8 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
   it("decides by what is published there, over the admin port, and is one of its nodes", async () => {
     const control = await start(toControlService(await databases.create()));
     const plane = planeOf(control);
-    const { secret } = await plane.accessTokens.create(by(), { name: "edge", role: "node" });
+    const token = await plane.accessTokens.create(by(), { name: "edge", role: "node" });
+    const { id, secret } = token;
     const follower = await start(toFollowerService(urlOf(control), secret));
     expect(follower.core.policy.rules.rules.map(({ id }) => id)).toEqual(["per-address"]);
     await remainingOf(follower);
@@ -330,5 +331,11 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
     expect(await ask(follower, "/v1/nodes")).toMatchObject({
       body: { items: [{ name: "edge-1", kind: "follower" }] },
     });
+    // A stream does not outlive its token, and the node goes on with what it has.
+    await plane.accessTokens.revoke(by(), id);
+    await vi.waitFor(() => expect(control.control?.feedServer?.streams.count).toBe(0), 2_000);
+    await publish(plane, textOf(20));
+    await remainingOf(follower);
+    expect(follower.core.policy.rules.rules[0]?.limits).toMatchObject([{ capacity: 10 }]);
   });
 });

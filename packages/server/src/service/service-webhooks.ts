@@ -1,4 +1,5 @@
-// What sends events of quotas: over the database of the control plane, or on a node that has none over the ledger's own.
+// Sends events of quotas to webhooks. Deliveries are kept in the database of the control plane, or in the ledger's own on
+// nodes without a control plane.
 // It follows the configuration while the service runs.
 
 import type { Config, LedgerConfig } from "../config/config.js";

@@ -58,7 +58,7 @@ export interface ServiceOptions extends CoreOptions {
 
 /** A running service. */
 export interface Service {
-  readonly core: Core & Pick<OwnedCore, "storeReach" | "ledgerReach">;
+  readonly core: Core & Pick<OwnedCore, "storeReach" | "homeReach" | "ledgerReach">;
   readonly listeners: readonly Listener[];
   /** The control plane, as this service has it; undefined if it works from files. */
   readonly control: ControlNode | undefined;
@@ -331,7 +331,7 @@ class RunningService implements Service {
 function toAdminControl(node: ControlNode): Partial<AdminControl> {
   const { plane, url } = node;
   return {
-    nodeName: node.name,
+    nodeName: () => node.listedName,
     controlPlane: plane ?? { follow: url ?? "" },
     controlState: node.state,
     feed: node.feedServer,

@@ -6,7 +6,7 @@ import type { FallbackEvent, Store } from "sluice";
 import type { Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
 import { readMs, wallMs } from "../base/clock.js";
 import type { TelemetryConfig } from "../config/config.js";
-import { type LiveCounts, type LiveSecond, toLiveCounts } from "./live/live-counts.js";
+import { type LiveCounts, toLiveCounts } from "./live/live-counts.js";
 import { createLog } from "./log/create-log.js";
 import { DecisionLog } from "./log/decision-log.js";
 import { FileProblems } from "./log/file-problems.js";
@@ -14,16 +14,13 @@ import { createKeyHash, type KeyHash } from "./log/key-hash.js";
 import type { LogDestination } from "./log/pretty-log.js";
 import { RepeatedProblems } from "./log/repeated-problems.js";
 import type { MetricValues } from "./merge.js";
-import { Counts, FallbackTime } from "./metrics/counts.js";
+import { Counts, type FallbackTime } from "./metrics/counts.js";
 import { Latency } from "./metrics/latency.js";
-import { MeasuredStore, StoreTimes } from "./metrics/measured-store.js";
+import { MeasuredStore } from "./metrics/measured-store.js";
 import { createRegistry } from "./metrics/metrics.js";
+import { fallbackTimesOf, logFallback, storeTimesOf } from "./metrics/store-reports.js";
 import { WatchedStats } from "./metrics/store-stats.js";
 import { createRandom, newSecret } from "./random.js";
-import { DecisionSamples } from "./samples/decision-samples.js";
-import { KeySampling, toSeed } from "./samples/key-sampling.js";
-import { DecisionTally, HOT_HITS } from "./tally/decision-tally.js";
-import { RuleMeters } from "./tally/rule-meters.js";
 import type {
   ControlFigures,
   CountedVerdict,
@@ -31,10 +28,15 @@ import type {
   LimitVerdict,
   ListenerName,
   StoreName,
-  Telemetry,
   UpstreamOutcome,
   WebhookFigures,
-} from "./telemetry.js";
+} from "./reported.js";
+import { DecisionSamples } from "./samples/decision-samples.js";
+import { DecisionTally, HOT_HITS } from "./tally/decision-tally.js";
+import { KeySampling, toSeed } from "./tally/key-sampling.js";
+import { RuleMeters } from "./tally/rule-meters.js";
+import type { LiveSecond } from "./tally/second-history.js";
+import type { Telemetry } from "./telemetry.js";
 import { toTopReport } from "./top/top.js";
 import type { TopOptions, TopReport } from "./top/top-report.js";
 import { loadTraceApi, loadTracing, type TraceApi, type TraceDecision } from "./tracing.js";
@@ -83,14 +85,9 @@ class ServiceTelemetry implements Telemetry {
   readonly #decisionLog: DecisionLog;
   readonly #stats = new WatchedStats();
   readonly #latencies = new Map<ListenerName, Latency>();
-  readonly #storeTimes: Readonly<Record<StoreName, StoreTimes>> = {
-    store: new StoreTimes((operation, error) =>
-      this.problem("store call failed", error, { operation }),
-    ),
-    ledger: new StoreTimes((operation, error) =>
-      this.problem("ledger call failed", error, { operation }),
-    ),
-  };
+  readonly #storeTimes = storeTimesOf((message, error, fields) =>
+    this.problem(message, error, fields),
+  );
   readonly #fallbacks: Readonly<Record<StoreName, FallbackTime>>;
   readonly #refusals = new Counts(["listener", "status"]);
   readonly #reloads = new Counts(["what", "outcome"]);
@@ -118,10 +115,7 @@ class ServiceTelemetry implements Telemetry {
     const keysMax = config.topKeysMax * WATCHED_PER_SHOWN;
     // Separate, so that fixing the sample of the log does not fix which keys are watched.
     this.#meters = new RuleMeters({ keysMax, chance: createRandom(), hotHits: HOT_HITS });
-    this.#fallbacks = {
-      store: new FallbackTime(this.#readMs),
-      ledger: new FallbackTime(this.#readMs),
-    };
+    this.#fallbacks = fallbackTimesOf(this.#readMs);
     const seed = toSeed(keySecret);
     const sampling = new KeySampling({ seed, readMs: this.#readMs });
     this.samples = this.#createSamples(sampling);
@@ -227,12 +221,7 @@ class ServiceTelemetry implements Telemetry {
 
   fallbackEvent(event: FallbackEvent, of: StoreName = "store"): void {
     this.#fallbacks[of].see(event);
-    const { kind, reason, atMs, sinceMs } = event;
-    const line = { fallback: kind, reason, lastedMs: atMs - sinceMs };
-    const breaker = of === "store" ? "the circuit breaker" : "the circuit breaker of the ledger";
-    if (kind === "left") this.log.info(line, `the ${of} answers again`);
-    else if (kind === "entered") this.log.error(line, `${breaker} is open`);
-    else this.log.error(line, `${breaker} is still open`);
+    logFallback(this.log, event, of);
   }
 
   reloaded(what: "rules" | "config" | "envoy", error?: unknown): void {
@@ -333,6 +322,7 @@ class ServiceTelemetry implements Telemetry {
       decisionLog: this.#decisionLog,
       latencies: this.#latencies,
       storeTimes: this.#storeTimes,
+      regionShare: this.#config.regionShare,
       stats: this.#stats,
       fallbacks: this.#fallbacks,
       refusals: this.#refusals,

@@ -2,15 +2,11 @@
 // joined.
 
 import { AggregatorRegistry } from "prom-client";
-import {
-  addOutcomes,
-  type LiveCounts,
-  type LiveSecond,
-  type OutcomeCounts,
-  type RuleCounts,
-} from "./live/live-counts.js";
+import type { LiveCounts, RuleCounts } from "./live/live-counts.js";
 import { sortNewest } from "./samples/sample-search.js";
 import type { SampledDecision, SampleReport } from "./samples/sampled-decision.js";
+import { addOutcomes, NO_OUTCOMES } from "./tally/outcome-counts.js";
+import type { LiveSecond } from "./tally/second-history.js";
 import type { RuleRate, TopKey, TopReport } from "./top/top-report.js";
 
 /** The metrics of one process, as plain values that can be sent to another. */
@@ -87,8 +83,6 @@ export function mergeReports(reports: readonly SampleReport[]): SampleReport {
   };
 }
 
-const NOTHING: OutcomeCounts = { allowed: 0, delayed: 0, blocked: 0, shadowBlocked: 0 };
-
 /** The counts of several processes together. */
 export function mergeLiveCounts(processes: readonly LiveCounts[]): LiveCounts {
   const byRule = new Map<string, RuleCounts>();
@@ -105,7 +99,7 @@ export function mergeLiveCounts(processes: readonly LiveCounts[]): LiveCounts {
   const parts = processes.map(({ degraded }) => degraded);
   const ages = parts.flatMap(({ controlAgeMs }) => controlAgeMs ?? []);
   return {
-    totals: processes.map(({ totals }) => totals).reduce(addOutcomes, NOTHING),
+    totals: processes.map(({ totals }) => totals).reduce(addOutcomes, NO_OUTCOMES),
     rules: [...byRule.values()],
     latency,
     degraded: {
@@ -122,7 +116,7 @@ export function mergeSeconds(processes: readonly (readonly LiveSecond[])[]): rea
   const bySecond = new Map<number, LiveSecond>();
   for (const second of processes.flat()) {
     const atMs = Math.round(second.atMs / 1_000) * 1_000;
-    bySecond.set(atMs, { atMs, ...addOutcomes(bySecond.get(atMs) ?? NOTHING, second) });
+    bySecond.set(atMs, { atMs, ...addOutcomes(bySecond.get(atMs) ?? NO_OUTCOMES, second) });
   }
   return [...bySecond.values()].sort((a, b) => a.atMs - b.atMs);
 }

@@ -4,7 +4,7 @@
 import type { Tracer, TracerProvider } from "@opentelemetry/api";
 import type { PolicyDecision } from "sluice/rules";
 import { toOutcome } from "./log/decision-log.js";
-import type { ListenerName } from "./telemetry.js";
+import type { ListenerName } from "./reported.js";
 
 /** The part of `@opentelemetry/api` that is used. */
 export type TraceApi = Pick<typeof import("@opentelemetry/api"), "trace">;

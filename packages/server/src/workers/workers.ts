@@ -8,7 +8,7 @@ import type { Listener } from "../core/core.js";
 import { type OwnedCore, policiesOf } from "../core/create-core.js";
 import type { WrittenRules } from "../core/rules-in-force.js";
 import type { InForce, OtherProcesses } from "../service/other-processes.js";
-import type { LiveCounts, LiveSecond } from "../telemetry/live/live-counts.js";
+import type { LiveCounts } from "../telemetry/live/live-counts.js";
 import {
   type MetricValues,
   mergeLatest,
@@ -24,6 +24,7 @@ import {
   type SampleReport,
   type SamplesQuery,
 } from "../telemetry/samples/sampled-decision.js";
+import type { LiveSecond } from "../telemetry/tally/second-history.js";
 import type { TopOptions, TopReport } from "../telemetry/top/top-report.js";
 import { END_MS_MAX, type ListenerAddress, type WorkerStart } from "./channel/control-messages.js";
 import { type Fork, forkWorker } from "./fork.js";

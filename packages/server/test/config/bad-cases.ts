@@ -18,6 +18,26 @@ type Case = readonly [what: string, text: string, problem: string];
 
 const added: readonly Case[] = [
   [
+    "a region without a store",
+    "store: { kind: redis }\nregions: { self: eu, home: ue, stores: { eu: { url: 'redis://a' } } }",
+    'sluice.yaml:8: regions.home "ue" is not in regions.stores; there are eu',
+  ],
+  [
+    "regions over a memory store",
+    "regions: { self: eu, home: eu, stores: { eu: { url: 'redis://a' } } }",
+    "sluice.yaml:7: regions need store.kind redis: a region's processes share its counters",
+  ],
+  [
+    "regions beside a store with an address",
+    "store: { kind: redis, url: 'redis://a' }\nregions: { self: eu, home: eu, stores: { eu: { url: 'redis://a' } } }",
+    "sluice.yaml:7: store.url goes with one region: with regions it is in regions.stores",
+  ],
+  [
+    "a region's address that can't be read, without showing it",
+    "store: { kind: redis }\nregions: { self: eu, home: eu, stores: { eu: { url: 'redis://u:a/b@c' } } }",
+    "sluice.yaml:8: regions.stores.eu.url must be an address such as redis://user:password@127.0.0.1:6379/0, where characters such as / and @ in the password are written as %2F and %40 (its value is a secret and not shown)",
+  ],
+  [
     "a control plane that comes from nowhere",
     "control: { node: a }",
     "sluice.yaml:7: control needs database (a control node: file:sluice.db, or postgres://…) or follow (the URL of a control node)",
@@ -155,7 +175,7 @@ const added: readonly Case[] = [
   [
     "a misspelt section",
     "telemetrie: {}",
-    "sluice.yaml:7: telemetrie is unknown, did you mean telemetry? known: $schema, version, server, gateway, decision, envoy, admin, upstreams, routes, store, identity, responses, rules, control, ledger, telemetry",
+    "sluice.yaml:7: telemetrie is unknown, did you mean telemetry? known: $schema, version, server, gateway, decision, envoy, admin, upstreams, routes, store, regions, identity, responses, rules, control, ledger, telemetry",
   ],
   [
     "a misspelt field",

@@ -93,7 +93,8 @@ export class Guard {
     const secret = readSessionCookie(cookie);
     const fromSession = secret === undefined ? undefined : this.#findBySession(secret, message);
     if (fromSession !== undefined || this.needsToken) return fromSession;
-    if (!this.#auth.isAdmitted(message.headers) || isOfOtherSite(message.headers)) return undefined;
+    if (!this.#auth.isAuthorized(message.headers) || isOfOtherSite(message.headers))
+      return undefined;
     return { name: "local", role: "admin", origin: this.originOf(message) };
   }
 
@@ -102,7 +103,7 @@ export class Guard {
     const origin = this.originOf(message);
     const authorization = `Bearer ${token}`;
     if (!isBearer || token === "") return undefined;
-    if (this.#hasToken && this.#auth.isAdmitted({ authorization }))
+    if (this.#hasToken && this.#auth.isAuthorized({ authorization }))
       return { name: "admin.token", role: "admin", origin };
     const found = this.#options.tokens?.check(token.trim());
     return found && { name: found.name, role: found.role, tokenId: found.id, origin };

@@ -4,7 +4,7 @@ const NAME = "sluice_session";
 const FLAGS = "Path=/; HttpOnly; SameSite=Strict";
 const VALUE = /(?:^|;)\s*sluice_session=([\w-]{1,100})\s*(?:;|$)/;
 
-/** The secret in a Cookie header; undefined if there is none. */
+/** The session secret in a Cookie header; undefined if the header has no session cookie. */
 export function readSessionCookie(header: string | undefined): string | undefined {
   return VALUE.exec(header ?? "")?.[1];
 }

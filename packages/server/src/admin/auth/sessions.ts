@@ -58,7 +58,7 @@ export class Sessions {
   }
 
   /**
-   * The session of a secret; undefined if there is none, or it has ended.
+   * The session with this secret; undefined if the secret is unknown or the session has ended.
    *
    * @param isUse - Whether it counts as used now. Default true.
    */

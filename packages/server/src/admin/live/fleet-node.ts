@@ -3,7 +3,7 @@
 
 import { readMs, wallMs } from "../../base/clock.js";
 import type { NodeLive, NodeRefusal, NodeSecond } from "../../telemetry/live/node-second.js";
-import { HISTORY_SECONDS_MAX } from "../../telemetry/live/second-history.js";
+import { HISTORY_SECONDS_MAX } from "../../telemetry/tally/second-history.js";
 import { addSeconds, secondsOf, toOneSecond } from "./merge-nodes.js";
 import { SecondRing } from "./second-ring.js";
 
@@ -86,7 +86,7 @@ export class FleetNode {
   }
 
   /** A tick has shown what was reported. */
-  shown(): void {
+  markShown(): void {
     this.#isFresh = false;
     this.#fresh = [];
   }

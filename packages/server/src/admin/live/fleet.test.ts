@@ -53,7 +53,7 @@ describe("a fleet", () => {
   it("is asked for its past once, and then for what is new", async () => {
     const { fleet, asked } = setUp(2);
     await fleet.ask(NONE_PICKED);
-    fleet.shown();
+    fleet.markShown();
     await fleet.ask(NONE_PICKED);
     expect(asked.map(({ hasPast }) => hasPast)).toEqual([true, true, false, false]);
     expect(fleet.nodes.map(({ second }) => second?.allowed)).toEqual([1, 1]);
@@ -88,11 +88,11 @@ describe("a fleet", () => {
   it("adds a report that was late to the one that is in time", async () => {
     const { fleet, feed } = setUp(1);
     await fleet.ask(NONE_PICKED);
-    fleet.shown();
+    fleet.markShown();
     feed.onLive("edge-0", REPORT);
     await fleet.ask(NONE_PICKED);
     expect(fleet.find("edge-0")?.second?.allowed).toBe(2);
-    fleet.shown();
+    fleet.markShown();
     await fleet.ask(NONE_PICKED);
     expect(fleet.find("edge-0")?.second?.allowed).toBe(1);
   });

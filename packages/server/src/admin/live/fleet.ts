@@ -80,8 +80,8 @@ export class Fleet {
   }
 
   /** A tick has shown what was reported. */
-  shown(): void {
-    for (const node of this.#nodes.values()) node.shown();
+  markShown(): void {
+    for (const node of this.#nodes.values()) node.markShown();
   }
 
   /** Asks no more, and forgets everything. */

@@ -1,10 +1,15 @@
 // What the live stream sends: what happened in the last second, as rates, and what an operator has to know. Made of what
 // the nodes of the view read, whatever the number of pages.
 
-import type { LiveSecond, OutcomeCounts, RuleCounts } from "../../telemetry/live/live-counts.js";
+import type { RuleCounts } from "../../telemetry/live/live-counts.js";
 import type { NodeRefusal, NodeSecond, NodeStore } from "../../telemetry/live/node-second.js";
 import type { KeyHash } from "../../telemetry/log/key-hash.js";
 import { LATENCY_BUCKETS_S } from "../../telemetry/metrics/latency.js";
+import type { OutcomeCounts } from "../../telemetry/tally/outcome-counts.js";
+import type { LiveSecond } from "../../telemetry/tally/second-history.js";
+
+/** Nodes that a notice or a list names; of further ones it says how many they are. */
+export const NAMED_MAX = 5;
 
 /** Something that works only in part, in one sentence. */
 export interface LiveNotice {

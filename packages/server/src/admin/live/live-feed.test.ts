@@ -70,11 +70,11 @@ function setUp() {
   const open = async ({
     showsKeys = false,
     hasAllRules = false,
-    isAdmitted = (): boolean => true,
+    isAuthorized = (): boolean => true,
   } = {}) => {
     const response = new FakeResponse();
     const shown = { node: undefined, showsKeys, hasAllRules };
-    await feed.add({ response: response as unknown as ServerResponse, ...shown, isAdmitted });
+    await feed.add({ response: response as unknown as ServerResponse, ...shown, isAuthorized });
     passMillisecond();
     return response;
   };
@@ -204,10 +204,10 @@ describe("the live stream", () => {
 
   it("ends for a page whose session has ended", async () => {
     const { feed, open } = setUp();
-    let isAdmitted = true;
-    const page = await open({ isAdmitted: () => isAdmitted });
+    let isAuthorized = true;
+    const page = await open({ isAuthorized: () => isAuthorized });
     await feed.tick();
-    isAdmitted = false;
+    isAuthorized = false;
     await feed.tick();
     expect([page.writableEnded, page.ticks().length, feed.count]).toEqual([true, 1, 0]);
   });

@@ -22,7 +22,7 @@ const ALL_RULES_UNREAD_BYTES_MAX = 262_144;
 export interface LivePage extends View {
   readonly response: ServerResponse;
   /** Whether its caller still may see it: the session has not ended, the token was not revoked. */
-  isAdmitted(): boolean;
+  isAuthorized(): boolean;
 }
 
 /** What the feed is made with. */
@@ -137,14 +137,14 @@ export class LiveFeed {
       this.made++;
       for (const page of pages) write(page, event);
     }
-    this.#fleet.shown();
+    this.#fleet.markShown();
   }
 
   /** Ends pages that are no longer admitted, and drops those that don't read. */
   #drop(): void {
     for (const page of [...this.#pages.keys()]) {
       // The page reads that the stream has ended, and asks for a login.
-      if (!page.isAdmitted()) page.response.end();
+      if (!page.isAuthorized()) page.response.end();
       else if (isSlow(page)) page.response.destroy();
       else continue;
       this.#remove(page);

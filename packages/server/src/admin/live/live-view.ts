@@ -2,9 +2,10 @@
 // show the same.
 
 import { wallMs } from "../../base/clock.js";
-import type { LiveSecond, RuleCounts } from "../../telemetry/live/live-counts.js";
+import type { RuleCounts } from "../../telemetry/live/live-counts.js";
 import type { KeyHash } from "../../telemetry/log/key-hash.js";
 import { mergeSeconds } from "../../telemetry/merge.js";
+import type { LiveSecond } from "../../telemetry/tally/second-history.js";
 import type { AdminControl } from "../service-control.js";
 import type { Fleet } from "./fleet.js";
 import type { FleetNode, ReceivedRefusal } from "./fleet-node.js";
@@ -15,8 +16,8 @@ import {
   toLiveKeys,
   toLiveRefusal,
 } from "./live-event.js";
-import { toLiveFleet, toSilence } from "./live-fleet.js";
 import { mergeNodes, type NamedSecond, toIdle } from "./merge-nodes.js";
+import { toLiveFleet, toSilence } from "./node-list.js";
 import { busynessOf, type NodeReader, type NodeReading } from "./node-reader.js";
 import type { OtherNodes } from "./other-nodes.js";
 
@@ -117,7 +118,7 @@ export class LiveViews {
     const { fleet, control } = this.#sources;
     const members: NamedSecond[] = [];
     if (this.#isOwn(view.node))
-      members.push({ name: control.nodeName ?? "this node", second: own.second });
+      members.push({ name: control.nodeName?.() ?? "this node", second: own.second });
     for (const node of followers)
       if (node.second !== undefined && !fleet.isSilent(node))
         members.push({ name: node.name, second: node.second });
@@ -137,7 +138,7 @@ export class LiveViews {
   }
 
   #isOwnName(node: string): boolean {
-    return node === this.#sources.control.nodeName;
+    return node === this.#sources.control.nodeName?.();
   }
 
   #toRefusals(received: readonly ReceivedRefusal[], { showsKeys }: View, limit: number) {

@@ -1,19 +1,21 @@
 // What several nodes did in one second, as if they were one. Counts and buckets of latencies are added up, so that
 // percentiles of the fleet are those of all its decisions.
 
-import {
-  addOutcomes,
-  type OutcomeCounts,
-  type RuleCounts,
-} from "../../telemetry/live/live-counts.js";
+import type { RuleCounts } from "../../telemetry/live/live-counts.js";
 import {
   NODE_RULES_MAX,
   type NodeNotice,
   type NodeSecond,
   type NodeStore,
 } from "../../telemetry/live/node-second.js";
+import {
+  addOutcomes,
+  NO_OUTCOMES,
+  type OutcomeCounts,
+} from "../../telemetry/tally/outcome-counts.js";
 import type { TopKey } from "../../telemetry/top/top-report.js";
 import type { LiveNotice } from "./live-event.js";
+import { NAMED_MAX } from "./live-event.js";
 import { busynessOf } from "./node-reader.js";
 
 /** Keys in one event. */
@@ -21,8 +23,6 @@ export const KEYS_MAX = 12;
 /** Keys of all nodes that are added up: of a large fleet fewer of each node, but some. */
 const MERGED_KEYS_MAX = 6_000;
 const OF_EACH_MIN = 3;
-/** Nodes that a notice names. */
-const NAMED_MAX = 5;
 /** Notices in one event, and the characters of all of them together. */
 const NOTICES_MAX = 50;
 const NOTICES_LENGTH_MAX = 20_000;
@@ -94,9 +94,8 @@ export function addSeconds(a: NodeSecond, b: NodeSecond): NodeSecond {
 
 /** Of a node that is silent: what it is, without any numbers. */
 export function toIdle(second: NodeSecond): NodeSecond {
-  const none = { allowed: 0, delayed: 0, blocked: 0, shadowBlocked: 0 };
   const lists = { latency: [], rules: [], hottest: [], refusals: [], notices: [] };
-  return { ...second, ...none, ...lists, decisionsPerSecond: 0 };
+  return { ...second, ...NO_OUTCOMES, ...lists, decisionsPerSecond: 0 };
 }
 
 function outcomesOf({ allowed, delayed, blocked, shadowBlocked }: NodeSecond | RuleCounts) {

@@ -3,13 +3,7 @@
 
 import { readMs, wallMs } from "../../base/clock.js";
 import type { Core } from "../../core/core.js";
-import {
-  type LiveCounts,
-  type LiveSecond,
-  type RuleCounts,
-  sizeOf,
-  subtractOutcomes,
-} from "../../telemetry/live/live-counts.js";
+import type { LiveCounts, RuleCounts } from "../../telemetry/live/live-counts.js";
 import {
   NODE_FIRST_REFUSALS_MAX,
   NODE_KEYS_MAX,
@@ -23,8 +17,9 @@ import {
   type NodeSecond,
   type PastSecond,
 } from "../../telemetry/live/node-second.js";
-import { HISTORY_SECONDS_MAX } from "../../telemetry/live/second-history.js";
 import type { SampledDecision } from "../../telemetry/samples/sampled-decision.js";
+import { NO_OUTCOMES, sizeOf, subtractOutcomes } from "../../telemetry/tally/outcome-counts.js";
+import { HISTORY_SECONDS_MAX, type LiveSecond } from "../../telemetry/tally/second-history.js";
 import type { AdminControl } from "../service-control.js";
 import { toNotices } from "./notices.js";
 
@@ -195,7 +190,7 @@ export class NodeReader {
 function toRules(now: LiveCounts, before: LiveCounts): RuleCounts[] {
   const known = new Map(before.rules.map((each) => [each.rule, each]));
   return now.rules
-    .map((each) => ({ ...each, ...subtractOutcomes(each, known.get(each.rule) ?? NOTHING) }))
+    .map((each) => ({ ...each, ...subtractOutcomes(each, known.get(each.rule) ?? NO_OUTCOMES) }))
     .sort((a, b) => busynessOf(b) - busynessOf(a))
     .slice(0, RULES_MAX)
     .map((each) => ({
@@ -205,8 +200,6 @@ function toRules(now: LiveCounts, before: LiveCounts): RuleCounts[] {
       endpoint: cut(each.endpoint),
     }));
 }
-
-const NOTHING = { allowed: 0, delayed: 0, blocked: 0, shadowBlocked: 0 };
 
 /** Rules in shadow mode are ranked by what they would have refused, the only count that they have. */
 export function busynessOf(rule: RuleCounts): number {

@@ -4,10 +4,9 @@
 import { readMs } from "../../base/clock.js";
 import type { AdminControl } from "../service-control.js";
 import type { LiveElsewhere } from "./live-event.js";
+import { NAMED_MAX } from "./live-event.js";
 
 const READ_MS = 5_000;
-/** Control nodes that are named. */
-const NAMED_MAX = 5;
 
 /** Knows which nodes are shown elsewhere. */
 export class OtherNodes {
@@ -37,7 +36,7 @@ export class OtherNodes {
   }
 
   async #read(): Promise<void> {
-    const { nodeName } = this.#control;
+    const nodeName = this.#control.nodeName?.();
     const all = (await this.#control.nodes?.()) ?? [];
     const others = all.filter(({ via, isAway }) => via !== nodeName && !isAway);
     const via = [...new Set(others.map((each) => each.via))].slice(0, NAMED_MAX);

@@ -1,7 +1,8 @@
 // The last minutes of one follower, second by second, in one small array: a control node may have thousands of them.
 
-import type { LiveSecond, OutcomeCounts } from "../../telemetry/live/live-counts.js";
-import { HISTORY_SECONDS_MAX } from "../../telemetry/live/second-history.js";
+import type { OutcomeCounts } from "../../telemetry/tally/outcome-counts.js";
+import type { LiveSecond } from "../../telemetry/tally/second-history.js";
+import { HISTORY_SECONDS_MAX } from "../../telemetry/tally/second-history.js";
 
 const SECOND_MS = 1_000;
 /** Of a second: when it began, and four counts. */

@@ -2,7 +2,7 @@
 
 import { choice, object, optional, withDefault } from "sluice/shapes";
 import type { StreamedReply } from "../admin-reply.js";
-import { nodeName } from "../node-live-shape.js";
+import { listedNodeName } from "../node-live-shape.js";
 import { type AdminContext, type AdminRequest, type Route, route } from "../route.js";
 
 /** The routes of live views. */
@@ -15,7 +15,7 @@ export const liveRoutes: readonly Route[] = [
       "What happens on all nodes or one, as server-sent events: `begin` with the last minutes, then a `tick` each second. The response does not end.",
     query: object({
       node: optional(
-        nodeName,
+        listedNodeName,
         "Only the numbers of this node: the one that is asked, or a follower of it. Default: the whole fleet.",
       ),
       rules: withDefault(
@@ -41,7 +41,7 @@ interface LiveQuery {
 }
 
 function answerLive(
-  { live, clearKeys, isAdmitted }: AdminContext,
+  { live, clearKeys, isAuthorized }: AdminContext,
   { query, message, caller }: AdminRequest<LiveQuery>,
 ): StreamedReply {
   const { node } = query;
@@ -60,8 +60,8 @@ function answerLive(
       }
       response.flushHeaders();
       const hasAllRules = query.rules === "all";
-      const isStill = () => isAdmitted(message, caller);
-      await live.add({ response, node, showsKeys, hasAllRules, isAdmitted: isStill });
+      const isStill = () => isAuthorized(message, caller);
+      await live.add({ response, node, showsKeys, hasAllRules, isAuthorized: isStill });
     },
   };
 }

@@ -48,6 +48,7 @@ function toRuleView(rule: Rule): Record<string, unknown> {
     overrides: rule.overrides.size,
     exempt: { ranges: rule.exempt.ranges, keys: rule.exempt.keys.size },
     consistency: rule.consistency,
+    across: rule.across ?? "each",
     durable: rule.durable ?? null,
     onExceed: rule.onExceed,
     onMissing: rule.onMissing,

@@ -13,7 +13,7 @@ describe("with tokens", () => {
   ])("%.40s is let in as the token at place %i, by whatever name", (authorization, place) => {
     const headers = { authorization, host: "example.com" };
     expect(auth.admit(headers)).toBe(place);
-    expect(auth.isAdmitted(headers)).toBe(true);
+    expect(auth.isAuthorized(headers)).toBe(true);
   });
 
   it.each([
@@ -32,7 +32,7 @@ describe("with tokens", () => {
     expect(() => auth.admit(headers)).toThrow(
       expect.objectContaining({ code: "SLUICE_UNAUTHORIZED" }),
     );
-    expect(auth.isAdmitted(headers)).toBe(false);
+    expect(auth.isAuthorized(headers)).toBe(false);
   });
 });
 
@@ -49,7 +49,7 @@ describe("without tokens", () => {
     for (const host of ["example.com", "", undefined, "localhost.example.com"]) {
       const refused = expect.objectContaining({ code: "SLUICE_FORBIDDEN" });
       expect(() => auth.admit({ host })).toThrow(refused);
-      expect(auth.isAdmitted({ host })).toBe(false);
+      expect(auth.isAuthorized({ host })).toBe(false);
     }
   });
 });

@@ -59,7 +59,7 @@ export class Auth {
   }
 
   /** Whether a request is let in. */
-  isAdmitted(headers: Credentials): boolean {
+  isAuthorized(headers: Credentials): boolean {
     return this.#placeOf(headers) >= 0;
   }
 

@@ -1,18 +1,43 @@
 // Sends responses of the library on exchanges of the HTTP/1.1 server.
 
-import type { Reply } from "sluice/http";
-import type { Exchange } from "sluice-http1";
+import type { Refusal, Reply } from "sluice/http";
+import { type Exchange, RepeatedReply } from "sluice-http1";
 
 /** Sends a whole response, with `lines` in front of its headers. */
-export function sendReply(
-  exchange: Exchange,
-  { status, fields, body }: Reply,
-  lines: string,
-): void {
+export function sendReply(exchange: Exchange, reply: Reply, lines: string): void {
+  exchange.reply(reply.status, toLines(reply, lines), reply.body);
+}
+
+/** Sends refusals of one request handler to clients of one server. In a flood many are the same object. */
+export class RefusalSender {
+  #refusal: Refusal | undefined = undefined;
+  #lines = "";
+  #repeated: RepeatedReply | undefined = undefined;
+
+  /** As {@link sendReply} does. */
+  send(exchange: Exchange, refusal: Refusal, lines: string): void {
+    if (refusal === this.#refusal && lines === this.#lines) {
+      this.#repeated ??= toRepeated(refusal, lines);
+      exchange.repeat(this.#repeated);
+      return;
+    }
+    // Most that are seen for the first time are not seen again.
+    this.#refusal = refusal;
+    this.#lines = lines;
+    this.#repeated = undefined;
+    sendReply(exchange, refusal, lines);
+  }
+}
+
+function toRepeated(refusal: Refusal, lines: string): RepeatedReply {
+  return new RepeatedReply(refusal.status, toLines(refusal, lines), refusal.body);
+}
+
+function toLines({ fields }: Reply, lines: string): string {
   let head = lines;
   for (let i = 0; i < fields.length; i += 2) {
     // The exchange writes what frames the body.
     if (fields[i] !== "Content-Length") head += `${fields[i]}: ${fields[i + 1]}\r\n`;
   }
-  exchange.reply(status, head, body);
+  return head;
 }

@@ -103,7 +103,7 @@ async function diff(
   return isSame(difference) ? EXIT.ok : EXIT.no;
 }
 
-/** The published rules; none if none are. */
+/** The published rules; an empty set if nothing is published. */
 async function readPublished(flags: AdminFlags, terminal: Terminal): Promise<RuleSet> {
   const published = await findPublished(toClient(flags, terminal));
   return parseRules(published?.text ?? "version: 1\nrules: []");

@@ -58,7 +58,7 @@ async function checkFile(file: string, terminal: Terminal): Promise<ExitCode> {
   const store = memoryStore({ keysMax: CHECK_KEYS_MAX });
   try {
     // All that is made before a listener opens, with no connection to the store.
-    const core = createCore(config, { store, keyResolver: KNOWS_NO_KEY });
+    const core = createCore(config, { store, homeStore: store, keyResolver: KNOWS_NO_KEY });
     const rules = count(core.policy.rules.rules.length, "rule");
     await core.close();
     const listeners = await describeListeners(config, terminal);

@@ -76,8 +76,15 @@ function sayRule(explained: ExplainedRule, colours: Colours): string[] {
       : [colours.bad(`  blocked ${formatBlocked(explained.blockedMs)}`)]),
     ...sayException(explained),
     ...explained.limits.map((limit) => formatLimit(limit, explained.from, colours)),
+    ...sayRegion(explained),
     ...saySettled(explained),
   ];
+}
+
+function sayRegion({ isMatch, across, region }: ExplainedRule): string[] {
+  // Where each region counts by itself, the one that was asked decides.
+  if (!isMatch || region === undefined || across === undefined || across === "each") return [];
+  return [`  decided in the region ${safe(region)} (across: ${safe(across)})`];
 }
 
 function saySettled({ isMatch, settledBy }: ExplainedRule): string[] {

@@ -11,13 +11,14 @@ import { formatTable } from "./table.js";
  */
 export function formatSummary({ listeners, core }: Service, file: string): string[] {
   const { rules, version } = core.policy.rules;
-  const { ledgerReach } = core;
+  const { homeReach, ledgerReach } = core;
   const isDurable = rules.some(({ durable }) => durable !== undefined);
   const rows = [
     ["configuration", file],
     ...listeners.map(({ name, url, httpUrl }) => [name, [url, httpUrl].filter(Boolean).join("  ")]),
     ["rules", `${rules.length} (version ${version})`],
     ["store", core.storeReach.problem() ?? core.storeReach.name],
+    ...(homeReach === undefined ? [] : [["home region", homeReach.problem() ?? homeReach.name]]),
     ...(isDurable ? [["ledger", ledgerReach?.problem() ?? ledgerReach?.name ?? ""]] : []),
   ];
   return [

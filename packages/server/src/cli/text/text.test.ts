@@ -121,6 +121,8 @@ describe("explanations", () => {
             exception: null,
             switch: "on",
             settledBy: "json usage.total_tokens",
+            across: "central",
+            region: "eu",
             limits: [
               {
                 algorithm: "fixedWindow",
@@ -162,6 +164,7 @@ describe("explanations", () => {
       "  yes  path /login",
       "  counted by ip: ip:203.0.113.10",
       "  fixedWindow of its tier: 0 of 5 left, costs 1, all back in 12 seconds: refuses for 12 seconds",
+      "  decided in the region eu (across: central)",
       "  the cost is reserved, and settled by json usage.total_tokens of the response",
       "",
       "trial (shadow)",

@@ -36,15 +36,15 @@ export function checkLedger({ ledger, control }: FileValues, problems: Problems)
 function checkWebhook(name: string, webhook: WebhookValues, problems: Problems): void {
   const { url, secret, previousSecret, caFile, allowHttp } = webhook;
   const path = ["ledger", "webhooks", name];
-  const isPlain = url.startsWith("http:");
-  if (isPlain && !allowHttp && !isLoopback(hostOf(url))) {
+  const isHttp = url.startsWith("http:");
+  if (isHttp && !allowHttp && !isLoopback(hostOf(url))) {
     problems.add(
       [...path, "url"],
       "must begin with https://, or every machine on the way can read and change what is sent; in a network that is " +
         "trusted set allowHttp: true",
     );
   }
-  if (isPlain && caFile !== undefined) {
+  if (isHttp && caFile !== undefined) {
     problems.add([...path, "caFile"], "needs an https:// URL");
   }
   if (secret === previousSecret) {

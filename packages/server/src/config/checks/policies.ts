@@ -7,6 +7,7 @@ import { createPolicy, type Policy, type RuleProblem, type RuleSet } from "sluic
 import type { FileValues } from "../description/file.js";
 import type { ConfigProblem } from "../problems.js";
 import type { ConfigSections } from "../read-sections.js";
+import { regionsOver } from "../regions-over.js";
 import { type ResolvePath, toResponses } from "../to-config.js";
 import { toIdentityOptions } from "../to-identity.js";
 import { readNamed } from "./files.js";
@@ -15,11 +16,13 @@ import { addRuleProblems } from "./rules.js";
 /** Checks rules with the listeners that are to open. */
 export function checkPolicies(sections: ConfigSections, rules: RuleSet): void {
   // The decision API sees no responses, so it can't keep every rule.
-  const { decision, ledger, control } = sections.values;
+  const { decision, ledger, control, regions } = sections.values;
+  // What is wrong with regions has been reported.
+  if (!sections.isGood("regions")) return;
   const seesResponses = decision === undefined;
   const hasLedger = (ledger?.database ?? control?.database) !== undefined;
   try {
-    closeSoon(makePolicy({ rules, seesResponses, hasLedger }));
+    closeSoon(makePolicy({ rules, seesResponses, hasLedger, regions }));
   } catch (error) {
     addRuleProblems(sections, error, (problem) => placeOf(sections, problem));
   }
@@ -96,14 +99,20 @@ const TINY = { keysMax: 1, blocksMax: 1, receiptsMax: 1, requestsMax: 1 };
 
 function makePolicy({
   hasLedger,
+  regions,
   ...options
 }: {
   rules: object;
   seesResponses: boolean;
   hasLedger: boolean;
+  regions?: FileValues["regions"];
 }): Policy {
   const store = memoryStore(TINY);
-  return createPolicy({ ...options, store, ...(hasLedger ? { durableStore: store } : {}) });
+  return createPolicy({
+    ...options,
+    ...(regions === undefined ? { store } : { regions: regionsOver(store, regions) }),
+    ...(hasLedger ? { durableStore: store } : {}),
+  });
 }
 
 /** It decided nothing and leased nothing, so there is no need to wait for its end. */

@@ -13,6 +13,8 @@ import { checkApiKeys, checkIdentity } from "./identity.js";
 import { checkLedger } from "./ledger.js";
 import { checkPlaces, toListenText } from "./places.js";
 import { checkPolicies, readIdentity } from "./policies.js";
+import { isRedisUrl, REDIS_URL_EXAMPLE } from "./redis-url.js";
+import { checkRegions } from "./regions.js";
 import { checkRoutes } from "./routes.js";
 import { readRules } from "./rules.js";
 
@@ -28,7 +30,8 @@ const checks: readonly Check[] = [
   { needs: ["gateway"], run: checkTimeouts },
   { needs: ["admin", "control"], run: checkAdmin },
   { needs: ["decision"], run: checkDecision },
-  { needs: ["store"], run: checkStore },
+  { needs: ["store", "regions"], run: checkStore },
+  { needs: ["store", "regions"], run: checkRegions },
   { needs: ["identity"], run: checkIdentity },
   { needs: ["identity", "control"], run: checkApiKeys },
   { needs: ["control"], run: checkControl },
@@ -120,35 +123,22 @@ const STORE_FIELDS = {
   redis: ["url", "keyPrefix", "timeoutMs", "failReadiness"],
 } as const;
 
-function checkStore({ store }: FileValues, problems: Problems): void {
+function checkStore({ store, regions }: FileValues, problems: Problems): void {
   const other = store.kind === "memory" ? "redis" : "memory";
   for (const field of STORE_FIELDS[other]) {
     if (store[field] === undefined) continue;
     problems.add(["store", field], `goes with kind ${other}, but the kind is ${store.kind}`);
   }
-  if (store.kind === "redis" && store.url === undefined) {
+  if (regions !== undefined && store.url !== undefined) {
+    problems.add(["store", "url"], "goes with one region: with regions it is in regions.stores");
+  }
+  if (store.kind === "redis" && store.url === undefined && regions === undefined) {
     problems.add(
       ["store", "url"],
       "is missing: kind redis needs one such as redis://127.0.0.1:6379",
     );
   }
   if (store.url !== undefined && !isRedisUrl(store.url)) {
-    problems.add(
-      ["store", "url"],
-      "must be an address such as redis://user:password@127.0.0.1:6379/0, where characters such as / and @ in the " +
-        "password are written as %2F and %40 (its value is a secret and not shown)",
-    );
-  }
-}
-
-/** Whether a client can read it: what it can't, it would answer with an error that shows the password. */
-function isRedisUrl(url: string): boolean {
-  try {
-    const { hostname, pathname, username, password } = new URL(url);
-    decodeURIComponent(username);
-    decodeURIComponent(password);
-    return hostname !== "" && /^\/?\d*$/.test(pathname);
-  } catch {
-    return false;
+    problems.add(["store", "url"], `must be ${REDIS_URL_EXAMPLE}`);
   }
 }

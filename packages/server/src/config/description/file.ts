@@ -12,8 +12,9 @@ import {
   gatewaySection,
   serverSection,
 } from "./listeners.js";
+import { regionsSection } from "./regions.js";
 import { duration, flag, flagOr, fraction, oneOf, shape, whole } from "./shapes.js";
-import { anyText, filePath, secret, text } from "./strings.js";
+import { anyText, filePath, redisUrl, secret, text } from "./strings.js";
 import { routeSection, upstreamSection } from "./upstreams.js";
 
 const HOUR_MS = 3_600_000;
@@ -29,12 +30,8 @@ const storeSection = section({
     "Counters of the memory store; default 1,000,000. Only with kind memory.",
   ),
   url: optional(
-    text({
-      what: "an address such as redis://127.0.0.1:6379/0 or rediss://…",
-      pattern: /^rediss?:\/\/[^\s]+$/,
-      isSecret: true,
-    }),
-    "The address of Redis. Required with kind redis, and allowed only there.",
+    redisUrl(),
+    "The address of Redis. Required with kind redis, and allowed only there; with regions it is that of the own region.",
   ),
   keyPrefix: optional(
     text({ what: "1 to 100 letters, digits or _ - . :", pattern: /^[\w.:-]{1,100}$/ }),
@@ -101,7 +98,7 @@ const telemetrySection = section({
   region: withDefault(
     text({ what: "1 to 64 letters, digits or _ - .", pattern: /^[\w.-]{1,64}$/ }),
     "local",
-    "A label of all metrics and log lines.",
+    "A label of all metrics and log lines. With regions, by default the own region.",
   ),
   topKeysMax: withDefault(whole({ min: 1, max: 1_000 }), 20, "Keys in each top list."),
 });
@@ -144,6 +141,10 @@ export const fileSection = section({
     "Which requests go to which upstream; the first route that matches is used.",
   ),
   store: withDefault(storeSection, {}, "Where counters are kept."),
+  regions: optional(
+    regionsSection,
+    "The regions that share limits, each with its Redis; if omitted, there is one region.",
+  ),
   identity: withDefault(identitySection, {}, "How callers are identified."),
   responses: withDefault(responsesSection, {}, "The format of responses, at every HTTP listener."),
   rules: optional(

@@ -49,6 +49,7 @@ describe("the JSON Schema", () => {
     "an address of IPv6 that is none",
     "a backend whose port is none",
     "a route that no request can have",
+    "a region's address that can't be read, without showing it",
   ];
 
   it.each(structural.filter(([what]) => !textual.includes(what)))("refuses %s", (_what, text) => {

@@ -37,6 +37,15 @@ export function filePath(): ConfigShape<string> {
   return text({ what: "the path of a file", pattern: /^\P{Cc}+$/u });
 }
 
+/** An address of Redis, with or without a password. */
+export function redisUrl(): ConfigShape<string> {
+  return text({
+    what: "an address such as redis://127.0.0.1:6379/0 or rediss://…",
+    pattern: /^rediss?:\/\/[^\s]+$/,
+    isSecret: true,
+  });
+}
+
 /** A secret, at least so many characters of what a header can carry. */
 export function secret(lengthMin: number): ConfigShape<string> {
   const what = `a string of at least ${lengthMin} characters without spaces`;

@@ -1,7 +1,7 @@
 // Counts where two replays of the same requests differ: by request, by caller, by rule and by key.
 
 import type { Facts } from "sluice/rules";
-import type { Replayed, ReplaySample } from "./replay.js";
+import type { Replayed, ReplaySample } from "../replay/replay.js";
 
 /** Differences under one rule. */
 export interface RuleDifference {

@@ -3,8 +3,8 @@ import { createPolicy, type Facts, parseRules, RulesError } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, it } from "vitest";
 import { readMs } from "../../base/clock.js";
+import type { ReplaySample } from "../replay/replay.js";
 import { preview } from "./preview.js";
-import type { ReplaySample } from "./replay.js";
 
 const NOON = Date.UTC(2026, 10, 16, 12);
 const toText = (rules: readonly object[]) => JSON.stringify({ version: 1, rules });

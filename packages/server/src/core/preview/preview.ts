@@ -2,14 +2,15 @@
 // rules in a thread and others in short slices, so that decisions go on meanwhile.
 
 import { type CallerBlocks, type RuleException, type RuleSet, withExceptions } from "sluice/rules";
-import { atEndOfTurn } from "../../base/clock.js";
+import { nextTurn } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import { parseKnown, type RulesText, readAhead } from "../rules/known-rules.js";
+import type { ReplaySample, Surroundings } from "../replay/replay.js";
+import { type Replayings, replayBoth } from "../replay/replay-both.js";
+import type { UnjudgedRule } from "../replay/unjudged-rules.js";
+import { parseKnown, readAhead } from "../rules/known-rules.js";
 import { isForThread, replayInThread } from "../rules/thread-reader.js";
+import type { RulesText } from "../rules-text.js";
 import { Comparison, type Differences } from "./comparison.js";
-import type { ReplaySample, Surroundings } from "./replay.js";
-import { type Replayings, replayBoth } from "./replay-both.js";
-import type { UnjudgedRule } from "./unjudged-rules.js";
 
 /** What a preview is made of. */
 export interface PreviewInput extends Surroundings {
@@ -104,7 +105,7 @@ function isJudged({ facts, atMs }: ReplaySample, { blocks }: PreviewInput): bool
 async function replayHere(input: PreviewInput): Promise<Replayings> {
   const { text, exceptions = [], fromMs, toMs, workMsMax = WORK_MS_MAX } = input;
   // Without rules in force as they were written there is no thread that replays, but long drafts are read in one.
-  await readAhead({ file: FILE, text }, { purpose: "view" });
+  await readAhead({ file: FILE, text }, { purpose: "inspect" });
   const parsed = parseKnown({ file: FILE, text });
   const draft = withExceptions(parsed, exceptions, { unknownRules: "ignore" });
   const pace = { workMsMax, sliceMsMax: SLICE_MS_MAX, pause: nextTurn };
@@ -113,7 +114,7 @@ async function replayHere(input: PreviewInput): Promise<Replayings> {
 
 /** Tenants are looked up before: a thread can't ask. */
 function replayElsewhere(input: PreviewInput, inForce: RulesText): Promise<Replayings> {
-  const { text, exceptions = [], switches, findTenant, fromMs, toMs } = input;
+  const { text, exceptions = [], switches, regions, findTenant, fromMs, toMs } = input;
   const samples = input.samples.map(({ atMs, facts, outcome }) => ({ atMs, facts, outcome }));
   const names = new Set(samples.flatMap(({ facts }) => facts?.tenant ?? []));
   const known = [...names].flatMap((name) => {
@@ -125,13 +126,10 @@ function replayElsewhere(input: PreviewInput, inForce: RulesText): Promise<Repla
     inForce,
     exceptions,
     switches,
+    regions,
     tenants: new Map(known),
     samples,
     spanMs: toMs - fromMs,
     workMsMax: input.workMsMax ?? WORK_MS_MAX,
   });
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => atEndOfTurn(resolve));
 }

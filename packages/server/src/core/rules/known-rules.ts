@@ -5,16 +5,10 @@
 import { parseRules, type RuleSet } from "sluice/rules";
 import { after } from "../../base/clock.js";
 import { collectAfterReading } from "../collect-garbage.js";
+import type { RulesText } from "../rules-text.js";
 import { mustBeUsable, type ReadJob, type RulesUse } from "./read-job.js";
 import { isForThread, readInThread } from "./thread-reader.js";
 import { idsWithConsistency } from "./written-consistency.js";
-
-/** Rules as a string, and where they come from. */
-export interface RulesText {
-  /** Named in errors. */
-  readonly file: string;
-  readonly text: string;
-}
 
 interface Known extends RulesText {
   readonly rules: WeakRef<RuleSet>;
@@ -83,7 +77,7 @@ export function knownIdsWithConsistency(written: RulesText): readonly string[] {
 /** The version of rules that this service can use; long ones are read in a thread. @throws What is wrong with them. */
 export async function checkRules(text: string, use: RulesUse | undefined): Promise<string> {
   if (isForThread(text)) {
-    const job = { text, file: undefined, use, returnsRules: false, purpose: "view" } as const;
+    const job = { text, file: undefined, use, returnsRules: false, purpose: "inspect" } as const;
     return (await readInThread(job)).version;
   }
   const rules = parseRules(text);
@@ -107,5 +101,9 @@ function add(read: Known): void {
 }
 
 function isSame(one: RulesUse | undefined, other: RulesUse): boolean {
-  return one?.seesResponses === other.seesResponses && one.hasLedger === other.hasLedger;
+  return (
+    one?.seesResponses === other.seesResponses &&
+    one.hasLedger === other.hasLedger &&
+    JSON.stringify(one.regions) === JSON.stringify(other.regions)
+  );
 }

@@ -2,7 +2,9 @@
 
 import { memoryStore } from "sluice";
 import { createPolicy, type Rule, type RuleProblem, type RuleSet } from "sluice/rules";
-import type { Replayings, ReplayJob } from "../preview/replay-both.js";
+import type { RegionsConfig } from "../../config/config.js";
+import { regionsOver } from "../../config/regions-over.js";
+import type { Replayings, ReplayJob } from "../replay/replay-both.js";
 
 /** What the policies of a service can do, by which it can use rules or not. */
 export interface RulesUse {
@@ -10,6 +12,8 @@ export interface RulesUse {
   readonly seesResponses: boolean;
   /** Whether there is a ledger, which durable rules need. */
   readonly hasLedger: boolean;
+  /** The regions that share limits. Absent if there is one. */
+  readonly regions?: RegionsConfig | undefined;
 }
 
 /** Rules to be read. */
@@ -22,7 +26,7 @@ export interface ReadJob {
   /** Whether the rules are needed, or only their version. */
   readonly returnsRules: boolean;
   /** Whether they are to come into force, or are only looked at: those that are don't wait for the others. */
-  readonly purpose: "enforce" | "view";
+  readonly purpose: "enforce" | "inspect";
 }
 
 /** Why rules can't be used. */
@@ -65,10 +69,14 @@ export type ReadAnswer =
 const TINY = { keysMax: 1, blocksMax: 1, receiptsMax: 1, requestsMax: 1 };
 
 /** Throws what keeps policies from using rules that were read. */
-export function mustBeUsable(rules: RuleSet, { seesResponses, hasLedger }: RulesUse): void {
+export function mustBeUsable(
+  rules: RuleSet,
+  { seesResponses, hasLedger, regions }: RulesUse,
+): void {
   const store = memoryStore(TINY);
   const durable = hasLedger ? { durableStore: store } : {};
-  const policy = createPolicy({ rules, store, seesResponses, ...durable });
+  const stores = regions === undefined ? { store } : { regions: regionsOver(store, regions) };
+  const policy = createPolicy({ rules, seesResponses, ...stores, ...durable });
   // It decided nothing and leased nothing, so there is no need to wait for its end.
   policy.close().catch(() => {});
 }

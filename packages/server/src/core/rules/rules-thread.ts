@@ -3,7 +3,7 @@
 
 import { parentPort } from "node:worker_threads";
 import { parseRules, type Rule, type RuleSet, RulesError } from "sluice/rules";
-import { runReplayJob } from "../preview/replay-both.js";
+import { runReplayJob } from "../replay/replay-both.js";
 import {
   type FailedJob,
   mustBeUsable,

@@ -24,7 +24,7 @@ it("a late answer of a thread that was ended does not settle the next job", asyn
     file: undefined,
     use: undefined,
     returnsRules: false,
-    purpose: "view",
+    purpose: "inspect",
   };
   const toAnswer = (version: string): ReadRules => ({
     version,

@@ -8,7 +8,7 @@ import { Worker } from "node:worker_threads";
 import { type Rule, type RuleSet, RulesError, toCidrList } from "sluice/rules";
 import { after, type CancelTimer } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import type { Replayings, ReplayJob } from "../preview/replay-both.js";
+import type { Replayings, ReplayJob } from "../replay/replay-both.js";
 import {
   type FailedJob,
   type NextRules,
@@ -20,7 +20,7 @@ import {
 } from "./read-job.js";
 
 const THREAD = fileURLToPath(new URL("./rules-thread.js", import.meta.url));
-/** Sources that were not built have none: rules are then read where they are needed. */
+/** False where the sources were not built: rules are then read where they are needed. */
 const hasThread = existsSync(THREAD);
 
 /** From how many characters on rules are read in a thread: starting one takes longer than to read fewer. */

@@ -4,7 +4,7 @@
 import type { MaybePromise } from "sluice";
 import type { Shape } from "sluice/shapes";
 import { parseJson } from "../../base/http/json.js";
-import { TemplateReader } from "../fast-json/template-reader.js";
+import { RequestsByKey, TemplateReader } from "../fast-json/template-reader.js";
 import { readInput } from "../input-error.js";
 import { answerBatch } from "../verbs/batch.js";
 import {
@@ -59,6 +59,7 @@ export function toEndpoints(
         batch: { requests: [{ facts }, own] },
       },
       decide: (request, call) => verbs.check(request, call),
+      decideKey: (request, key, call) => verbs.checkKey(request, key, call),
       together: (call, decide) => verbs.together(call, decide),
       onError,
     }),
@@ -69,6 +70,7 @@ export function toEndpoints(
         batch: { requests: [{ facts }, own] },
       },
       decide: (request, call) => verbs.peek(request, call),
+      decideKey: (request, key, call) => verbs.peek({ ...request, key }, call),
       together: (call, decide) => decide(call),
       onError,
     }),
@@ -133,6 +135,8 @@ function oneOrMany(
   rest: {
     readonly examples: Readonly<Record<string, unknown>>;
     readonly decide: (request: FactsRequest | LimitRequest, call: Call) => MaybePromise<string>;
+    /** The same for a limit and another key than that of the request. */
+    readonly decideKey: (request: LimitRequest, key: string, call: Call) => MaybePromise<string>;
     /** Decides a batch. */
     readonly together: (
       call: Call,
@@ -141,11 +145,12 @@ function oneOrMany(
     readonly onError: (error: unknown) => void;
   },
 ): Endpoint {
-  const { examples, decide, together, onError } = rest;
+  const { examples, decide, decideKey, together, onError } = rest;
   const reader = new TemplateReader(shape);
   const run = (body: Buffer, call: Call): MaybePromise<string> => {
     const read = reader.read(body);
     if (read === undefined) return parseAndRun(body, call);
+    if (read instanceof RequestsByKey) return runKeys(read, call);
     return isMany(read) ? runMany(read.length, (place) => read[place], call) : decide(read, call);
   };
   const parseAndRun = (body: Buffer, call: Call): MaybePromise<string> => {
@@ -155,6 +160,15 @@ function oneOrMany(
     // Each is checked when its turn comes: an invalid one fails alone.
     return runMany(requests.length, (place) => readInput(shape, requests[place]), call);
   };
+  const runKeys = ({ request, keys }: RequestsByKey<FactsRequest | LimitRequest>, whole: Call) =>
+    together(whole, (call) =>
+      // Only a request by a limit has a key.
+      answerBatch(
+        keys.length,
+        (place) => decideKey(request as LimitRequest, keys[place], call),
+        onError,
+      ),
+    );
   const runMany = (
     count: number,
     requestAt: (place: number) => FactsRequest | LimitRequest,

@@ -26,6 +26,8 @@ export interface RequestTemplate<T> {
   readonly bytes: DataView;
   readonly length: number;
   readonly placeholders: readonly Placeholder[];
+  /** The one that is the key of the request; undefined for a request without a key. */
+  readonly key: Placeholder | undefined;
   readonly request: T;
 }
 
@@ -47,8 +49,9 @@ export function toTemplate<T>(
   try {
     const value: unknown = JSON.parse(bytes.toString("latin1"));
     const placeholders = scan.texts.flatMap((text) => toPlaceholder(text, value, shape));
+    const key = placeholders.find(({ name, outer }) => name === "key" && outer === undefined);
     const request = readInput(shape, value);
-    return { bytes: json.viewOf(bytes), length: bytes.length, placeholders, request };
+    return { bytes: json.viewOf(bytes), length: bytes.length, placeholders, key, request };
   } catch (error) {
     if (error instanceof InputError || error instanceof SyntaxError) return undefined;
     throw error;

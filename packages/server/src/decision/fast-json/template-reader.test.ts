@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { parseJson } from "../../base/http/json.js";
 import { readInput } from "../input-error.js";
 import { BATCH_MAX, isBatch, toInputs } from "../verbs/verb-inputs.js";
-import { TemplateReader } from "./template-reader.js";
+import { RequestsByKey, TemplateReader } from "./template-reader.js";
 
 const inputs = toInputs({ keySecret: "a secret", isResolved: false });
 const own = '{"limit":"9/second","key":"a"}';
@@ -20,6 +20,13 @@ function like(request: string): TemplateReader<object> {
   const reader = new TemplateReader(inputs.request);
   reader.read(bytes(`{"requests":[${request}]}`));
   return reader;
+}
+
+/** What is read, with a request for each key. */
+function readAll(reader: TemplateReader<object>, body: Buffer): unknown {
+  const read = reader.read(body);
+  if (!(read instanceof RequestsByKey)) return read;
+  return read.keys.map((key) => ({ ...read.request, key }));
 }
 
 /** What is read in the usual way; undefined if anything is wrong with it. */
@@ -59,9 +66,25 @@ describe("a request like the one before", () => {
     const reader = new TemplateReader(inputs.request);
     const requests = ["a", "b", "cd"].map((key) => ({ limit: { fixedWindow: { limit: 3 } }, key }));
     for (const indent of [0, 1, 3]) {
-      expect(reader.read(bytes(JSON.stringify({ requests }, undefined, indent)))).toEqual(requests);
+      const body = bytes(JSON.stringify({ requests }, undefined, indent));
+      expect(readAll(reader, body)).toEqual(requests);
     }
-    expect(reader.read(bytes(`{"requests": [${own}, ${own}]}\n`))).toHaveLength(2);
+    expect(readAll(reader, bytes(`{"requests": [${own}, ${own}]}\n`))).toHaveLength(2);
+  });
+
+  it("is a key, and no request, in a batch of requests that differ in nothing else", () => {
+    const reader = like('{"limit":"9/second","key":"a","name":"n","cost":2}');
+    const batch = (...requests: object[]) => bytes(JSON.stringify({ requests }));
+    const request = { limit: "9/second", key: "a", name: "n", cost: 2 };
+    const keys = ["b", "a", "a longer key than a slice", "b"];
+    const read = reader.read(batch(...keys.map((key) => ({ ...request, key }))));
+    expect(read).toBeInstanceOf(RequestsByKey);
+    expect(read).toEqual({ request, keys });
+    for (const other of [{ limit: "8/second" }, { name: "m" }]) {
+      const mixed = [request, { ...request, key: "b" }, { ...request, ...other }];
+      expect(reader.read(batch(...mixed))).toEqual(mixed);
+    }
+    expect(reader.read(batch(request, { ...request, cost: 3 }))).toBeUndefined();
   });
 
   it("becomes the one to compare with once eight were unlike", () => {
@@ -145,7 +168,10 @@ describe("whatever comes", () => {
   );
   const byFacts = fc.record({ facts, results: fc.boolean() }, { requiredKeys: ["facts"] });
   const one = fc.oneof(byLimit, byFacts);
-  const asked = fc.oneof(one, fc.record({ requests: fc.array(one, { maxLength: 5 }) }));
+  const byKeys = fc
+    .tuple(limit, fc.array(text, { maxLength: 5 }))
+    .map(([same, keys]) => ({ requests: keys.map((key) => ({ limit: same, key })) }));
+  const asked = fc.oneof(one, fc.record({ requests: fc.array(one, { maxLength: 5 }) }), byKeys);
   const written = fc
     .tuple(asked, fc.constantFrom(0, 1))
     .map(([value, indent]) => JSON.stringify(value, undefined, indent));
@@ -162,7 +188,7 @@ describe("whatever comes", () => {
     const runs = fc.property(fc.array(struck, { minLength: 1, maxLength: 30 }), (bodies) => {
       const reader = new TemplateReader(inputs.request);
       for (const body of [...bodies, ...bodies].map(bytes)) {
-        const read = reader.read(body);
+        const read = readAll(reader, body);
         if (read !== undefined) expect(read).toEqual(readUsually(body));
       }
     });

@@ -23,6 +23,18 @@ const SLICE_LENGTH_MAX = 12;
 
 const REQUESTS = json.viewOf(Buffer.from('"requests"'));
 
+/** Requests of a batch that equal one another except for their key. */
+export class RequestsByKey<T> {
+  /** What they have in common; its own key is that of another request. */
+  readonly request: T;
+  readonly keys: readonly string[];
+
+  constructor(request: T, keys: readonly string[]) {
+    this.request = request;
+    this.keys = keys;
+  }
+}
+
 /** Reads requests of one shape. The returned requests may share parts and must not be changed. */
 export class TemplateReader<T extends object> {
   readonly #shape: Shape<T>;
@@ -40,7 +52,7 @@ export class TemplateReader<T extends object> {
   }
 
   /** The request in a body, or the requests of a batch; undefined if the body has to be parsed. */
-  read(body: Buffer): T | readonly T[] | undefined {
+  read(body: Buffer): T | readonly T[] | RequestsByKey<T> | undefined {
     if (!this.#scratch.put(body)) return undefined;
     const request = this.#readAt(0, body);
     if (request !== undefined && this.#end === body.length) {
@@ -48,9 +60,34 @@ export class TemplateReader<T extends object> {
       return request;
     }
     const list = listAt(this.#scratch.view);
-    if (list >= 0) return this.#readList(list, body);
+    if (list >= 0) return this.#readKeys(list, body) ?? this.#readList(list, body);
     if (this.#mismatches++ >= MISMATCHES_MAX) this.#take(0, body);
     return undefined;
+  }
+
+  /** A batch that equals the template except for the keys, for which no request has to be made. */
+  #readKeys(list: number, body: Buffer): RequestsByKey<T> | undefined {
+    const { view } = this.#scratch;
+    const template = this.#template;
+    const key = template?.key;
+    if (template === undefined || key === undefined) return undefined;
+    const { bytes, length } = template;
+    const text = body.toString("latin1");
+    const keys: string[] = [];
+    let at = list;
+    do {
+      at = json.skipSpace(view, at + 1);
+      if (!json.isSame(view, at, bytes, 0, key.start)) return undefined;
+      const from = at + key.start;
+      const to = json.endOfPlainText(view, from);
+      if (to < 0 || !json.isSame(view, to, bytes, key.end, length)) return undefined;
+      const value = readText(key.shape, cut(body, from, to, text));
+      if (value === undefined || keys.length === BATCH_MAX) return undefined;
+      keys.push(value as string);
+      at = json.skipSpace(view, to + length - key.end);
+    } while (view.getUint8(at) === json.COMMA);
+    if (endOfBatch(view, at) !== body.length) return undefined;
+    return new RequestsByKey(template.request, keys);
   }
 
   #readList(list: number, body: Buffer): readonly T[] | undefined {

@@ -62,7 +62,24 @@ export class Verbs {
 
   /** Decides, and charges if allowed. */
   check(request: FactsRequest | LimitRequest, call: Call): MaybePromise<string> {
-    return isFactsRequest(request) ? this.#admit(request, call) : this.#check(request, call);
+    return isFactsRequest(request)
+      ? this.#admit(request, call)
+      : this.checkKey(request, request.key, call);
+  }
+
+  /** The same under a limit, for another key than that of the request. */
+  checkKey(request: LimitRequest, key: string, call: Call): MaybePromise<string> {
+    const { limiter, isCalendar } = this.#limiters.of(request.limit, request.name, call.token);
+    const { cost = 1 } = request;
+    const refused = this.#refuse(key);
+    if (refused !== undefined) return this.#answerInline(refused, key, cost);
+    const { requestId, token } = call;
+    // The time of a call is monotonic; quotas follow the calendar.
+    const options = toOptions(request.cost, isCalendar ? { requestId, token } : call);
+    const decided = limiter.check(key, options);
+    return isThenable(decided)
+      ? this.#answerInlineLater(decided, key, cost)
+      : this.#answerInline(decided, key, cost);
   }
 
   /**
@@ -88,11 +105,11 @@ export class Verbs {
         toPolicyDecisionJson(decision, { hasResults: results }),
       );
     }
-    const { cost } = request;
+    const { key, cost } = request;
     const limiter = this.#limiterOf(request, call);
-    const refused = this.#refuse(request);
+    const refused = this.#refuse(key);
     if (refused !== undefined) return toDecisionJson(refused);
-    const peeked = limiter.peek(request.key, cost === undefined ? {} : { cost });
+    const peeked = limiter.peek(key, cost === undefined ? {} : { cost });
     return andThen(peeked, (decision) => toDecisionJson(decision));
   }
 
@@ -106,13 +123,14 @@ export class Verbs {
       );
     }
     const limiter = this.#limiterOf(request, call);
-    const refused = this.#refuse(request);
-    if (refused !== undefined) return this.#answerInline(refused, request);
-    const reserved = limiter.reserve(request.key, toOptions(request.cost, call));
+    const { key, cost = 1 } = request;
+    const refused = this.#refuse(key);
+    if (refused !== undefined) return this.#answerInline(refused, key, cost);
+    const reserved = limiter.reserve(key, toOptions(request.cost, call));
     return andThen(reserved, (held) => {
       const { commit, cancel } = held;
       const hold: Hold = { kind: "reservation", commit, cancel };
-      return this.#answerInline(held, request, this.#keep(held.allowed, hold, RESERVATION_MS));
+      return this.#answerInline(held, key, cost, this.#keep(held.allowed, hold, RESERVATION_MS));
     });
   }
 
@@ -131,12 +149,13 @@ export class Verbs {
   /** Acquires a permit of a concurrency limit. */
   acquire(request: LimitRequest, call: Call): MaybePromise<string> {
     const { limiter, permitMs } = this.#limiters.of(request.limit, request.name, call.token);
-    const refused = this.#refuse(request);
-    if (refused !== undefined) return this.#answerInline(refused, request);
-    const acquired = limiter.acquire(request.key, toOptions(request.cost, call));
+    const { key, cost = 1 } = request;
+    const refused = this.#refuse(key);
+    if (refused !== undefined) return this.#answerInline(refused, key, cost);
+    const acquired = limiter.acquire(key, toOptions(request.cost, call));
     return andThen(acquired, (held) => {
       const hold: Hold = { kind: "permit", release: held.release };
-      return this.#answerInline(held, request, this.#keep(held.allowed, hold, permitMs));
+      return this.#answerInline(held, key, cost, this.#keep(held.allowed, hold, permitMs));
     });
   }
 
@@ -219,21 +238,8 @@ export class Verbs {
       : this.#answer(decided, request);
   }
 
-  #check(request: LimitRequest, call: Call): MaybePromise<string> {
-    const { limiter, isCalendar } = this.#limiters.of(request.limit, request.name, call.token);
-    const refused = this.#refuse(request);
-    if (refused !== undefined) return this.#answerInline(refused, request);
-    const { requestId, token } = call;
-    // The time of a call is monotonic; quotas follow the calendar.
-    const options = toOptions(request.cost, isCalendar ? { requestId, token } : call);
-    const decided = limiter.check(request.key, options);
-    return isThenable(decided)
-      ? this.#answerInlineLater(decided, request)
-      : this.#answerInline(decided, request);
-  }
-
   /** Operators block callers whatever they are counted by; undefined if the key names none that is blocked. */
-  #refuse({ key }: LimitRequest): Decision | undefined {
+  #refuse(key: string): Decision | undefined {
     return this.#policy.callerBlocks && refuseBlockedKey(this.#policy, key);
   }
 
@@ -254,7 +260,7 @@ export class Verbs {
   }
 
   /** Reports a decision under a limit that came along, and answers with it. */
-  #answerInline(decision: Decision, { key, cost = 1 }: LimitRequest, id?: string): string {
+  #answerInline(decision: Decision, key: string, cost: number, id?: string): string {
     this.#core.telemetry.decidedInline("decision", key, cost, decision);
     return toDecisionJson(decision, id);
   }
@@ -264,8 +270,8 @@ export class Verbs {
     return decided.then((decision) => this.#answer(decision, request));
   }
 
-  #answerInlineLater(decided: Promise<Decision>, request: LimitRequest): Promise<string> {
-    return decided.then((decision) => this.#answerInline(decision, request));
+  #answerInlineLater(decided: Promise<Decision>, key: string, cost: number): Promise<string> {
+    return decided.then((decision) => this.#answerInline(decision, key, cost));
   }
 
   /** A hold that could not be settled can be settled later. */

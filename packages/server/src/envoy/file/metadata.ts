@@ -53,6 +53,8 @@ function toJson(source: YamlSource, node: Value, count: Count, depth: number): J
     return items.map((item) => toJson(source, item, count, depth + 1));
   }
   if (!isScalar(node) || node.value === null) return null;
-  const isPlain = typeof node.value === "boolean" || Number.isFinite(node.value);
-  return isPlain ? (node.value as boolean | number) : source.text(node, "a value of metadata");
+  const isNumberOrFlag = typeof node.value === "boolean" || Number.isFinite(node.value);
+  return isNumberOrFlag
+    ? (node.value as boolean | number)
+    : source.text(node, "a value of metadata");
 }

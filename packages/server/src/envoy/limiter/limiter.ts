@@ -3,6 +3,7 @@
 // path.
 
 import type { Charge, ChargeReceipt, Clock, MaybePromise, Store, Verdict } from "sluice";
+import { andThen } from "../../base/maybe-promise.js";
 import type { LimitVerdict } from "../../telemetry/telemetry.js";
 import { checkRequest } from "../check-request.js";
 import type { EnvoyRules } from "../match/descriptor-tree.js";
@@ -311,11 +312,4 @@ function spread(
 ): (Verdict | undefined)[] {
   let next = 0;
   return requests.map((request) => (isOne(request) ? decided[next++] : undefined));
-}
-
-function andThen<T, U>(
-  value: MaybePromise<T>,
-  next: (value: T) => MaybePromise<U>,
-): MaybePromise<U> {
-  return value instanceof Promise ? value.then(next) : next(value);
 }

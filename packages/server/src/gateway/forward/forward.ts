@@ -16,8 +16,9 @@ import type { Telemetry } from "../../telemetry/telemetry.js";
 import { answer, type ProblemStatus, toProblem } from "../gateway-replies.js";
 import type { Backend } from "../upstream/backend.js";
 import type { Connection } from "../upstream/connection.js";
+import type { WaitingCaller } from "../upstream/connection-pool.js";
 import type { Upstream } from "../upstream/upstream.js";
-import type { Caller, Failure } from "../upstream/upstream-caller.js";
+import type { Failure } from "../upstream/upstream-caller.js";
 import { type BodyWatcher, ForwardedBody } from "./forward-body.js";
 import { isRepeatable, mayGoElsewhere, statusOf } from "./forward-failure.js";
 import { toMeter, toRequestEnd } from "./request-end.js";
@@ -39,7 +40,7 @@ const JOINED_BYTES_MAX = 16_384;
 const AHEAD_BYTES = 16_384;
 
 /** Forwards one request and its response. */
-export class Forwarding implements Caller, BodyWatcher, ExchangeWatcher {
+export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
   readonly #host: ForwardingHost;
   readonly #exchange: Exchange;
   readonly #path: string;

@@ -19,6 +19,12 @@ export type PoolConfig = Pick<
   "connectTimeoutMs" | "responseTimeoutMs" | "idleTimeoutMs" | "connectionsMax" | "waitingMax"
 >;
 
+/** A caller that waits for a connection. */
+export interface WaitingCaller extends Caller {
+  /** The connection that it waited for is here. */
+  onConnection(connection: Connection): void;
+}
+
 /** The connections to one backend. */
 export class Pool implements ConnectionHost {
   readonly host: string;
@@ -32,7 +38,7 @@ export class Pool implements ConnectionHost {
   readonly #connections = new Set<Connection>();
   readonly #idle: Connection[] = [];
   /** In order of arrival, each with the tick at which it has waited too long. Bounded by `waitingMax`. */
-  readonly #waiting = new BoundedMap<Caller, number>(Number.POSITIVE_INFINITY);
+  readonly #waiting = new BoundedMap<WaitingCaller, number>(Number.POSITIVE_INFINITY);
   #connecting = 0;
 
   constructor(host: string, port: number, config: PoolConfig, tls?: ClientTls) {
@@ -69,7 +75,7 @@ export class Pool implements ConnectionHost {
   }
 
   /** Gets `caller` a new connection, or the next one that becomes free, and calls it back, also with a failure. */
-  wait(caller: Caller): void {
+  wait(caller: WaitingCaller): void {
     const isFull = this.#connections.size >= this.#connectionsMax;
     if (isFull && this.#waiting.size - this.#connecting >= this.#waitingMax) {
       caller.onFailure(
@@ -83,7 +89,7 @@ export class Pool implements ConnectionHost {
   }
 
   /** `caller` stops waiting. */
-  leave(caller: Caller): void {
+  leave(caller: WaitingCaller): void {
     this.#waiting.delete(caller);
   }
 
@@ -128,7 +134,7 @@ export class Pool implements ConnectionHost {
     this.#openForWaiting();
   }
 
-  #nextWaiting(): Caller | undefined {
+  #nextWaiting(): WaitingCaller | undefined {
     for (const [caller] of this.#waiting) {
       this.#waiting.delete(caller);
       return caller;

@@ -1,7 +1,6 @@
-// What sends a request to a backend, how it is called back, and what can go wrong.
+// What sends a request to a backend, how its connection calls it back, and what can go wrong.
 
 import type { ResponseSink } from "sluice-http1";
-import type { Connection } from "./connection.js";
 
 /**
  * Why there is no response, or not all of it:
@@ -35,10 +34,8 @@ export interface Failure {
   readonly isStale: boolean;
 }
 
-/** Sends one request and takes its response. */
+/** Sends one request over a connection and takes its response. */
 export interface Caller extends ResponseSink {
-  /** The connection that it waited for is here. */
-  onConnection(connection: Connection): void;
   /** The connection accepts more of the request's body. */
   onDrain(): void;
   /** The request failed. Nothing is called afterwards. */

@@ -4,9 +4,10 @@ import { closedUrl, eventually, onStop, startRaw, stopAll } from "../../../test/
 import { toUpstream } from "../../../test/test-config.js";
 import type { UpstreamConfig } from "../../config/config.js";
 import type { Connection } from "./connection.js";
+import type { WaitingCaller } from "./connection-pool.js";
 import { TICK_MS } from "./connection-pool.js";
 import { Upstream } from "./upstream.js";
-import type { Caller, Failure } from "./upstream-caller.js";
+import type { Failure } from "./upstream-caller.js";
 
 afterEach(stopAll);
 
@@ -22,7 +23,7 @@ function make(backends: readonly string[], changes: Partial<UpstreamConfig> = {}
 }
 
 /** A caller that records the calls it gets. */
-class RecordingCaller implements Caller {
+class RecordingCaller implements WaitingCaller {
   connection: Connection | undefined;
   status: number | undefined;
   body = "";

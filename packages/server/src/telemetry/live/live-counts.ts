@@ -3,19 +3,11 @@
 
 import type { Counts, FallbackTime } from "../metrics/counts.js";
 import type { Latency } from "../metrics/latency.js";
+import type { ControlFigures, StoreName } from "../reported.js";
 import type { DecisionTally } from "../tally/decision-tally.js";
+import { totalsOf } from "../tally/decision-tally.js";
+import type { OutcomeCounts } from "../tally/outcome-counts.js";
 import type { RuleMeter } from "../tally/rule-meters.js";
-import type { ControlFigures, StoreName } from "../telemetry.js";
-
-/** How decisions ended. */
-export interface OutcomeCounts {
-  /** Those that no rule counted included. */
-  readonly allowed: number;
-  readonly delayed: number;
-  readonly blocked: number;
-  /** What rules in shadow mode would have refused; such a decision is counted as it ended besides. */
-  readonly shadowBlocked: number;
-}
 
 /** The counts of a rule. One in shadow mode has no other count than `shadowBlocked`. */
 export interface RuleCounts extends OutcomeCounts {
@@ -47,12 +39,6 @@ export interface LiveCounts {
   readonly degraded: Degraded;
 }
 
-/** What happened in one second. */
-export interface LiveSecond extends OutcomeCounts {
-  /** When it began, by the wall clock. */
-  readonly atMs: number;
-}
-
 /** What counts are made of. */
 export interface LiveSources {
   readonly tally: DecisionTally;
@@ -81,17 +67,6 @@ export function toLiveCounts(sources: LiveSources): LiveCounts {
   };
 }
 
-/** The totals of a tally. */
-export function totalsOf(tally: DecisionTally): OutcomeCounts {
-  const totals = { allowed: 0, delayed: 0, blocked: 0, shadowBlocked: tally.shadowBlocked };
-  for (const { allowed, delayed, blocked, unmatched } of tally.listeners.values()) {
-    totals.allowed += allowed + unmatched;
-    totals.delayed += delayed;
-    totals.blocked += blocked;
-  }
-  return totals;
-}
-
 /** The counts of rules that have any. */
 function ruleCountsOf(meters: Iterable<RuleMeter>): RuleCounts[] {
   const counts: RuleCounts[] = [];
@@ -110,29 +85,4 @@ function latencyCountsOf(latencies: Iterable<Latency>): number[] {
     for (let i = 0; i < counts.length; i++) sums[i] = (sums[i] ?? 0) + counts[i];
   }
   return sums;
-}
-
-/** The sum of two. */
-export function addOutcomes(a: OutcomeCounts, b: OutcomeCounts): OutcomeCounts {
-  return {
-    allowed: a.allowed + b.allowed,
-    delayed: a.delayed + b.delayed,
-    blocked: a.blocked + b.blocked,
-    shadowBlocked: a.shadowBlocked + b.shadowBlocked,
-  };
-}
-
-/** What came between two readings. Not below zero: a process that was restarted counts from zero. */
-export function subtractOutcomes(now: OutcomeCounts, before: OutcomeCounts): OutcomeCounts {
-  return {
-    allowed: Math.max(0, now.allowed - before.allowed),
-    delayed: Math.max(0, now.delayed - before.delayed),
-    blocked: Math.max(0, now.blocked - before.blocked),
-    shadowBlocked: Math.max(0, now.shadowBlocked - before.shadowBlocked),
-  };
-}
-
-/** How many decisions they are. What rules in shadow mode would have refused ended in one of the other ways too. */
-export function sizeOf({ allowed, delayed, blocked }: OutcomeCounts): number {
-  return allowed + delayed + blocked;
 }

@@ -2,7 +2,7 @@ import { createPolicy, type Facts } from "sluice/rules";
 import { describe, expect, it } from "vitest";
 import { createTelemetry } from "../create-telemetry.js";
 import { mergeLiveCounts, mergeSeconds } from "../merge.js";
-import { sizeOf } from "./live-counts.js";
+import { sizeOf } from "../tally/outcome-counts.js";
 
 const RULES = {
   version: 1,

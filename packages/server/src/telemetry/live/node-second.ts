@@ -2,8 +2,9 @@
 // there, so it is plain data, every part of it has a bound, and it merges with that of other nodes: latencies are
 // counts of buckets, never percentiles. Keys are in clear; the control node hashes them for readers who may not see them.
 
+import type { OutcomeCounts } from "../tally/outcome-counts.js";
 import type { TopKey } from "../top/top-report.js";
-import type { OutcomeCounts, RuleCounts } from "./live-counts.js";
+import type { RuleCounts } from "./live-counts.js";
 
 /** Rules in one report, the busiest ones. */
 export const NODE_RULES_MAX = 100;

@@ -10,14 +10,14 @@ import {
   type RefusalReason,
   type Rule,
 } from "sluice/rules";
-import { toEndpoint } from "../tally/rule-meters.js";
 import {
   type CountedVerdict,
   INLINE_KEY_TYPE,
   INLINE_RULE,
   type LimitVerdict,
   type ListenerName,
-} from "../telemetry.js";
+} from "../reported.js";
+import { toEndpoint } from "../tally/rule-meters.js";
 import type { KeyHash } from "./key-hash.js";
 
 /** So many lines about decisions are written in one second; what comes beyond is counted. */

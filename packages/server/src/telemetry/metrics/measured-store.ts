@@ -10,6 +10,7 @@ import {
   type MaybePromise,
   type Outcome,
   type PeekOptions,
+  type RefundedUnits,
   type Settling,
   type Store,
   type Verdict,
@@ -96,7 +97,7 @@ export class MeasuredStore extends ForwardingStore {
     return this.#time("settle", () => super.settle(settlings));
   }
 
-  override refund(charges: readonly Charge[]): MaybePromise<void> {
+  override refund(charges: readonly Charge[]): MaybePromise<RefundedUnits> {
     return this.#time("refund", () => super.refund(charges));
   }
 

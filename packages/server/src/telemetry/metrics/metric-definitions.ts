@@ -77,6 +77,34 @@ export const METRICS = {
     [],
     "max",
   ),
+  homeSeconds: histogram(
+    "rate_limiter_home_latency_seconds",
+    "How long calls to the store of the home region took, failed ones included.",
+    ["operation"],
+  ),
+  homeErrors: counter(
+    "rate_limiter_home_errors_total",
+    "Calls to the store of the home region that failed.",
+    ["operation"],
+  ),
+  homeFallbackActive: gauge(
+    "rate_limiter_home_fallback_active",
+    "1 while the circuit breaker of the home region is open, so that rules with across: central decide by onStoreFailure, else 0.",
+    [],
+    "max",
+  ),
+  homeFallbackSeconds: counter(
+    "rate_limiter_home_fallback_seconds_total",
+    "Seconds during which the circuit breaker of the home region was open.",
+    [],
+    "max",
+  ),
+  regionShare: gauge(
+    "rate_limiter_region_share",
+    "This region's part of limits with across: split, from 0 to 1; nothing without regions.",
+    [],
+    "max",
+  ),
   ledgerSeconds: histogram(
     "rate_limiter_ledger_latency_seconds",
     "How long calls to the ledger of durable rules took, failed ones included.",

@@ -2,9 +2,9 @@
 
 import { collectDefaultMetrics, Registry } from "prom-client";
 import type { DecisionLog } from "../log/decision-log.js";
+import type { ControlFigures, ListenerName, StoreName, WebhookFigures } from "../reported.js";
 import type { DecisionTally } from "../tally/decision-tally.js";
 import type { RuleMeter, RuleMeters } from "../tally/rule-meters.js";
-import type { ControlFigures, ListenerName, StoreName, WebhookFigures } from "../telemetry.js";
 import type { Counts, FallbackTime } from "./counts.js";
 import type { Latency } from "./latency.js";
 import type { StoreTimes } from "./measured-store.js";
@@ -19,6 +19,8 @@ export interface MetricSources {
   readonly decisionLog: DecisionLog;
   readonly latencies: ReadonlyMap<ListenerName, Latency>;
   readonly storeTimes: Readonly<Record<StoreName, StoreTimes>>;
+  /** Undefined without regions. */
+  readonly regionShare: number | undefined;
   readonly stats: WatchedStats;
   readonly fallbacks: Readonly<Record<StoreName, FallbackTime>>;
   /** By listener and status. */
@@ -109,6 +111,11 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
   fallbackEntered: ({ fallbacks }) => [of(fallbacks.store.entered)],
   fallbackActive: ({ fallbacks }) => [of(fallbacks.store.isActive ? 1 : 0)],
   fallbackSeconds: ({ fallbacks }) => [of(fallbacks.store.seconds)],
+  homeSeconds: ({ storeTimes }) => secondsOf(storeTimes.home, METRICS.homeSeconds),
+  homeErrors: ({ storeTimes }) => errorsOf(storeTimes.home),
+  homeFallbackActive: ({ fallbacks }) => [of(fallbacks.home.isActive ? 1 : 0)],
+  homeFallbackSeconds: ({ fallbacks }) => [of(fallbacks.home.seconds)],
+  regionShare: ({ regionShare }) => (regionShare === undefined ? [] : [of(regionShare)]),
   ledgerSeconds: ({ storeTimes }) => secondsOf(storeTimes.ledger, METRICS.ledgerSeconds),
   ledgerErrors: ({ storeTimes }) => errorsOf(storeTimes.ledger),
   ledgerFallbackActive: ({ fallbacks }) => [of(fallbacks.ledger.isActive ? 1 : 0)],

@@ -70,8 +70,8 @@ export class WatchedStats {
     };
     for (const { stats } of this.#stores) sort(stats, found);
     for (const { stats } of this.#policies) {
-      const { leased, durableLeased, eventual, denyCache } = stats;
-      for (const part of [leased, durableLeased, eventual, denyCache]) {
+      const { leased, homeLeased, durableLeased, eventual, denyCache } = stats;
+      for (const part of [leased, homeLeased, durableLeased, eventual, denyCache]) {
         if (part !== undefined) sort(part, found);
       }
     }

@@ -4,16 +4,16 @@
 import type { Facts, Policy, PolicyDecision } from "sluice/rules";
 import { boundOf, toOutcome } from "../log/decision-log.js";
 import type { KeyHash } from "../log/key-hash.js";
-import { toEndpoint } from "../tally/rule-meters.js";
 import {
   type CountedVerdict,
   type DecidedRequest,
   INLINE_RULE,
   type LimitVerdict,
   type ListenerName,
-} from "../telemetry.js";
+} from "../reported.js";
+import { type KeySampling, SAMPLES_MS_MAX } from "../tally/key-sampling.js";
+import { toEndpoint } from "../tally/rule-meters.js";
 import { NamesInRules } from "./fact-names.js";
-import { type KeySampling, SAMPLES_MS_MAX } from "./key-sampling.js";
 import { RefusalQuota } from "./refusal-quota.js";
 import { SampleRing } from "./sample-ring.js";
 import { findLatest } from "./sample-search.js";

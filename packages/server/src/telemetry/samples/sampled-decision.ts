@@ -2,8 +2,8 @@
 // processes and shown as JSON.
 
 import type { RefusalReason } from "sluice/rules";
-import type { ListenerName } from "../telemetry.js";
-import type { WholeKeys } from "./key-sampling.js";
+import type { ListenerName } from "../reported.js";
+import type { WholeKeys } from "../tally/key-sampling.js";
 
 /**
  * The facts of a sampled request, as far as rules in force read them: of headers, cookies, fields of the body and

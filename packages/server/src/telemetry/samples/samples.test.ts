@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from "vitest";
 import { preview } from "../../core/preview/preview.js";
 import { createTelemetry } from "../create-telemetry.js";
 import { mergeLatest, mergeReports } from "../merge.js";
-import { PER_SECOND_MAX } from "./key-sampling.js";
+import { PER_SECOND_MAX } from "../tally/key-sampling.js";
 import { SampleRing } from "./sample-ring.js";
 
 const windowOf = (limit: number) => ({ fixedWindow: { limit, windowMs: 3_600_000 } });

@@ -3,19 +3,19 @@
 
 import type { DecisionSource } from "sluice";
 import type { DecidedCharge, PolicyDecision, RefusalReason, Rule } from "sluice/rules";
-import { totalsOf } from "../live/live-counts.js";
-import { SecondHistory } from "../live/second-history.js";
-import type { KeySampling } from "../samples/key-sampling.js";
 import {
   type CountedVerdict,
   INLINE_KEY_TYPE,
   INLINE_RULE,
   type LimitVerdict,
   type ListenerName,
-} from "../telemetry.js";
+} from "../reported.js";
 import { DistinctKeys, hashText } from "./distinct-keys.js";
+import type { KeySampling } from "./key-sampling.js";
+import type { OutcomeCounts } from "./outcome-counts.js";
 import { Periods } from "./periods.js";
 import { OTHER_RULES, type RuleMeter, type RuleMeters } from "./rule-meters.js";
+import { SecondHistory } from "./second-history.js";
 
 /** Rates cover one to two of these. */
 export const RATE_PERIOD_MS = 5_000;
@@ -265,4 +265,15 @@ function isBeforeCharges(reason: RefusalReason): boolean {
 
 function newListenerCounts(): ListenerCounts {
   return { allowed: 0, delayed: 0, blocked: 0, unmatched: 0 };
+}
+
+/** The totals of a tally. */
+export function totalsOf(tally: DecisionTally): OutcomeCounts {
+  const totals = { allowed: 0, delayed: 0, blocked: 0, shadowBlocked: tally.shadowBlocked };
+  for (const { allowed, delayed, blocked, unmatched } of tally.listeners.values()) {
+    totals.allowed += allowed + unmatched;
+    totals.delayed += delayed;
+    totals.blocked += blocked;
+  }
+  return totals;
 }

@@ -9,7 +9,7 @@ import {
   type RefusalReason,
   type Rule,
 } from "sluice/rules";
-import type { ListenerName } from "../telemetry.js";
+import type { ListenerName } from "../reported.js";
 import type { DistinctKeys } from "./distinct-keys.js";
 import { HeavyKeys, type HeavyKeysOptions } from "./heavy-keys.js";
 

@@ -21,7 +21,7 @@ import {
   decodeAnswers,
   encodeCalls,
   fromWireError,
-  fromWireStanding,
+  fromWireStatus,
   fromWireVerdict,
   HOLDS,
   toWireCharge,
@@ -93,8 +93,8 @@ export class IpcStore implements Store {
   }
 
   async debit(charges: readonly Charge[]): Promise<readonly CounterStatus[]> {
-    const standings = await this.#askOfCharges("debit", charges);
-    return (standings as readonly WireVerdict[]).map(fromWireStanding);
+    const statuses = await this.#askOfCharges("debit", charges);
+    return (statuses as readonly WireVerdict[]).map(fromWireStatus);
   }
 
   async settle(settlings: readonly Settling[]): Promise<void> {

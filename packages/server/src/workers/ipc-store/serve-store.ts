@@ -21,7 +21,7 @@ import {
   fromWireMs,
   HOLDS,
   toWireError,
-  toWireStanding,
+  toWireStatus,
   toWireVerdict,
   type WireAnswer,
   type WireCharge,
@@ -121,9 +121,7 @@ class StoreServer {
       case "peek":
         return this.#peek(ask[1]);
       case "debit":
-        return andThen(this.#store.debit(this.#toCharges(ask[1])), (all) =>
-          all.map(toWireStanding),
-        );
+        return andThen(this.#store.debit(this.#toCharges(ask[1])), (all) => all.map(toWireStatus));
       case "refund":
       case "reset":
         return this.#store[ask[0]](this.#toCharges(ask[1]));

@@ -8,9 +8,9 @@ import {
   encodeAnswers,
   encodeCalls,
   fromWireMs,
-  fromWireStanding,
+  fromWireStatus,
   fromWireVerdict,
-  toWireStanding,
+  toWireStatus,
   toWireVerdict,
   type WireVerdict,
 } from "./store-messages.js";
@@ -25,21 +25,21 @@ const verdict: Verdict = {
   source: "store",
 };
 
-it("verdicts and standings keep their numbers, a wait without end too", () => {
-  const standing: CounterStatus = { ...verdict, used: 10.000000000000002 };
-  const line = encodeAnswers([[1, [toWireVerdict(verdict), toWireStanding(standing)]]]);
+it("verdicts and statuses keep their numbers, a wait without end too", () => {
+  const status: CounterStatus = { ...verdict, used: 10.000000000000002 };
+  const line = encodeAnswers([[1, [toWireVerdict(verdict), toWireStatus(status)]]]);
   const [[, [first, second]]] = decodeAnswers(line) as [[number, [WireVerdict, WireVerdict]]];
   expect(fromWireVerdict(first)).toEqual(verdict);
-  expect(fromWireStanding(second)).toEqual(standing);
+  expect(fromWireStatus(second)).toEqual(status);
 });
 
-it.each([1_000, Number.POSITIVE_INFINITY])("verdicts and standings keep a block of %d ms", (ms) => {
+it.each([1_000, Number.POSITIVE_INFINITY])("verdicts and statuses keep a block of %d ms", (ms) => {
   const blocked: Verdict = { ...verdict, blockedMs: ms };
-  const standing: CounterStatus = { ...blocked, used: 3 };
-  const line = encodeAnswers([[1, [toWireVerdict(blocked), toWireStanding(standing)]]]);
+  const status: CounterStatus = { ...blocked, used: 3 };
+  const line = encodeAnswers([[1, [toWireVerdict(blocked), toWireStatus(status)]]]);
   const [[, [first, second]]] = decodeAnswers(line) as [[number, [WireVerdict, WireVerdict]]];
   expect(fromWireVerdict(first)).toEqual(blocked);
-  expect(fromWireStanding(second)).toEqual(standing);
+  expect(fromWireStatus(second)).toEqual(status);
 });
 
 it("calls keep keys in any script, halves of a pair included, and a block without end", () => {

@@ -54,7 +54,7 @@ export interface CallBatch {
   readonly calls: readonly WireCall[];
 }
 
-/** A verdict, and what is in use if it is a standing. */
+/** A verdict, and what is in use if it is a status. */
 export type WireVerdict = readonly [
   allowed: 0 | 1,
   limit: number,
@@ -160,13 +160,13 @@ export function fromWireVerdict(wire: WireVerdict): Verdict {
   return blockedMs === 0 ? verdict : { ...verdict, blockedMs: fromWireMs(blockedMs) };
 }
 
-/** A standing as it is sent. */
-export function toWireStanding(standing: CounterStatus): WireVerdict {
-  return toWireVerdict(standing, standing.used);
+/** A status as it is sent. */
+export function toWireStatus(status: CounterStatus): WireVerdict {
+  return toWireVerdict(status, status.used);
 }
 
-/** Reads {@link toWireStanding}. */
-export function fromWireStanding(wire: WireVerdict): CounterStatus {
+/** Reads {@link toWireStatus}. */
+export function fromWireStatus(wire: WireVerdict): CounterStatus {
   return { ...fromWireVerdict(wire), used: wire[7] ?? 0 };
 }
 

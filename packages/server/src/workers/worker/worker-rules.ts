@@ -5,7 +5,7 @@ import type { Limit } from "sluice";
 import type { Rule, RuleSet } from "sluice/rules";
 import { knownIdsWithConsistency } from "../../core/rules/known-rules.js";
 import { idsWithConsistency } from "../../core/rules/written-consistency.js";
-import { parseWritten, type WrittenRules } from "../../core/rules-in-force.js";
+import { isSameWritten, parseWritten, type WrittenRules } from "../../core/rules-in-force.js";
 
 /**
  * Parses rules for a worker: those that say no `consistency` are leased if they can be. Permits, shapers
@@ -32,16 +32,11 @@ let latest: { readonly written: WrittenRules; readonly ids: ReadonlySet<string> 
 
 /** The ids of rules with a `consistency`. Parsed rules don't distinguish it from the default. */
 function idsOf(written: WrittenRules): ReadonlySet<string> {
-  if (latest !== undefined && isSame(latest.written, written)) return latest.ids;
+  if (latest !== undefined && isSameWritten(latest.written, written)) return latest.ids;
   const ids =
     "inline" in written ? idsWithConsistency(written.inline) : knownIdsWithConsistency(written);
   latest = { written, ids: new Set(ids) };
   return latest.ids;
-}
-
-function isSame(one: WrittenRules, other: WrittenRules): boolean {
-  if ("inline" in one) return "inline" in other && one.inline === other.inline;
-  return "text" in other && one.text === other.text;
 }
 
 function canBeLeased({ limits, tiers, overrides, exceptions, onExceed }: Rule): boolean {

@@ -22,6 +22,7 @@ import { queryNumber } from "../../paging.js";
 import { type AdminContext, controlRoute, type Route, route } from "../../route.js";
 
 const HASH_LENGTH_MAX = 64;
+const INSTANCE_LENGTH_MAX = 64;
 const HOUR_MAX = 1e9;
 const USES_MAX = 1_000;
 const REPORT_BYTES_MAX = 262_144;
@@ -33,6 +34,11 @@ const uses = recordOf(nodeName, wholeNumber({ min: 0, max: HOUR_MAX }), {
 });
 const who = {
   node: required(nodeName, "The name of the node."),
+  instance: withDefault(
+    anyString(INSTANCE_LENGTH_MAX, 0),
+    "",
+    "An id that its process made up, which distinguishes nodes of the same name. Default: not known.",
+  ),
   version: required(nodeName, "Its version of Sluice."),
 };
 
@@ -60,8 +66,9 @@ export const feedRoutes: readonly Route[] = [
       ...who,
     }),
     reply: undefined,
-    handle: (_plane, { query, caller }, context) => {
-      return toReply(feedOf(context).changesStream(query, tokenOf(caller)));
+    handle: (_plane, { query, message, caller }, context) => {
+      const isStill = () => context.isAuthorized(message, caller);
+      return toReply(feedOf(context).changesStream(query, tokenOf(caller), isStill));
     },
   }),
   controlRoute({

@@ -9,7 +9,7 @@ import {
 } from "../../../control/state/policy-inputs.js";
 import type { ControlState } from "../../../control/state/state.js";
 import { type Preview, preview } from "../../../core/preview/preview.js";
-import type { RulesText } from "../../../core/rules/known-rules.js";
+import type { RulesText } from "../../../core/rules-text.js";
 import type { AdminContext } from "../../route.js";
 
 /** What is asked. */
@@ -39,6 +39,7 @@ export async function previewOf(
     inForceText: textInForce(state),
     exceptions: state === undefined ? [] : exceptionsOf(state),
     switches: policy.switches,
+    regions: core.config.regions,
     blocks: policy.callerBlocks,
     findTenant: state === undefined ? undefined : (tenant) => tenantProfileOf(state, tenant),
     samples: report.samples,

@@ -34,7 +34,8 @@ export class ActsOnce {
    * @param shared - The acts of all control nodes; undefined on a node without a database.
    * @param mayRepeat - Whether doing it twice is the same as doing it once.
    * @throws ServerError `SLUICE_KEY_REUSED` if the key came with another request, `SLUICE_IN_FLIGHT` if another node
-   *   has begun the act and has not said what came of it, or if that is not known, or what `act` throws.
+   *   has begun the act and has not said what came of it, `SLUICE_OUTCOME_UNKNOWN` if that can't be found out, or what
+   *   `act` throws.
    */
   do<T extends object>(
     keyed: KeyedRequest,
@@ -106,7 +107,7 @@ function reused(): ServerError {
 function unknownOutcome(): ServerError {
   const how =
     "the store failed and may have made the refund; check the counter, and send another Idempotency-Key to refund again";
-  return new ServerError("SLUICE_IN_FLIGHT", how);
+  return new ServerError("SLUICE_OUTCOME_UNKNOWN", how);
 }
 
 function inFlight(): ServerError {

@@ -12,8 +12,9 @@ import { EXPORT_FORMATS } from "../../../ledger/reading/entry-export.js";
 import type { AdminStream } from "../../admin-client/admin-client.js";
 import { CommandError, EXIT, usageError } from "../../exit.js";
 import type { Terminal } from "../../terminal/terminal.js";
-import { formatProgress } from "../../text/progress.js";
 import { type Asking, addVerb, type CommandParts, toListPath } from "../control/control-verb.js";
+
+const BAR_WIDTH_MAX = 40;
 
 interface ExportFlags {
   readonly from: string;
@@ -139,4 +140,15 @@ class Bar {
     const { columns } = this.#terminal.size();
     this.#terminal.writeError(`\r${formatProgress(done, this.#total, columns)}`);
   }
+}
+
+/** `[#########-----------]  45%  450,000 of 1,000,000 entries`, no wider than a terminal. */
+export function formatProgress(done: number, total: number, columns: number): string {
+  const share = total === 0 ? 1 : Math.min(1, done / total);
+  const number = (value: number) => value.toLocaleString("en-GB");
+  const words = `${String(Math.floor(share * 100)).padStart(3)}%  ${number(done)} of ${number(total)} entries`;
+  const width = Math.min(BAR_WIDTH_MAX, columns - words.length - 4);
+  if (width < 5) return words.slice(0, columns);
+  const filled = Math.round(share * width);
+  return `[${"#".repeat(filled)}${"-".repeat(width - filled)}] ${words}`;
 }

@@ -6,7 +6,7 @@ import { type FakeOptions, sluice } from "../../../../test/cli/fake-terminal.js"
 import { type ControlAdmin, startControlAdmin } from "../../../../test/control/admin-fixture.js";
 import { testDatabases } from "../../../../test/control/databases.js";
 import { AccountBuilder } from "../../../../test/ledger/ledger-builder.js";
-import { formatProgress } from "../../text/progress.js";
+import { formatProgress } from "./export-command.js";
 
 const MONTH = { startsAtMs: Date.UTC(2023, 10, 1), endsAtMs: Date.UTC(2023, 11, 1) };
 const SPAN = ["--from", "2023-11-01", "--to", "2023-12-01"];

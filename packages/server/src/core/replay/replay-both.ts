@@ -9,7 +9,8 @@ import {
   withExceptions,
 } from "sluice/rules";
 import { readMs } from "../../base/clock.js";
-import type { RulesText } from "../rules/known-rules.js";
+import type { RegionsConfig } from "../../config/config.js";
+import type { RulesText } from "../rules-text.js";
 import { Replay, type Replayed, type ReplaySample, type Surroundings } from "./replay.js";
 import { type UnjudgedRule, unjudgedRules } from "./unjudged-rules.js";
 
@@ -19,6 +20,7 @@ export interface ReplayJob {
   readonly inForce: RulesText;
   readonly exceptions: readonly RuleException[];
   readonly switches: SwitchStates | undefined;
+  readonly regions: RegionsConfig | undefined;
   /** Of the tenants that samples name. */
   readonly tenants: ReadonlyMap<string, TenantProfile>;
   readonly samples: readonly ReplaySample[];
@@ -68,10 +70,11 @@ export async function runReplayJob(job: ReplayJob): Promise<Replayings> {
 /** Decides the samples, by the rules in force and by the draft. @throws What keeps a policy from using the draft. */
 export async function replayBoth(sides: ReplaySides, pace: Pace): Promise<Replayings> {
   const { draft, inForce, samples, spanMs } = sides;
-  const first = new Replay(inForce, sides);
-  await pace.pause();
-  const second = new Replay(draft, sides);
-  await pace.pause();
+  const first = await Replay.of(inForce, sides);
+  const second = await Replay.of(draft, sides).catch(async (error: unknown) => {
+    await first.close();
+    throw error;
+  });
   const before: Replayed[] = [];
   const after: Replayed[] = [];
   let leftMs = pace.workMsMax;

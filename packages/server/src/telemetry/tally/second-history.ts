@@ -1,12 +1,17 @@
 // The last minutes, second by second, so that a page which has just been opened has a chart. Seconds are closed by the
 // first decision after them, without a timer; seconds without decisions are not kept.
 
-import { type LiveSecond, type OutcomeCounts, sizeOf, subtractOutcomes } from "./live-counts.js";
+import { NO_OUTCOMES, type OutcomeCounts, sizeOf, subtractOutcomes } from "./outcome-counts.js";
+
+/** What happened in one second. */
+export interface LiveSecond extends OutcomeCounts {
+  /** When it began, by the wall clock. */
+  readonly atMs: number;
+}
 
 /** Five minutes. */
 export const HISTORY_SECONDS_MAX = 300;
 const SECOND_MS = 1_000;
-const NOTHING: OutcomeCounts = { allowed: 0, delayed: 0, blocked: 0, shadowBlocked: 0 };
 
 /** What was counted in each second. */
 export class SecondHistory {
@@ -14,7 +19,7 @@ export class SecondHistory {
   readonly #seconds: { readonly second: number; readonly counts: OutcomeCounts }[] = [];
   #second = Number.NEGATIVE_INFINITY;
   #endMs = Number.NEGATIVE_INFINITY;
-  #before = NOTHING;
+  #before = NO_OUTCOMES;
 
   /** @param read - The totals since the start. */
   constructor(read: () => OutcomeCounts) {

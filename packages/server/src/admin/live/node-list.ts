@@ -1,8 +1,8 @@
 // The list of nodes that a page shows beside the numbers: who is in them, how old each node's are, and who is silent.
 
 import { formatDuration } from "sluice/shapes";
-import { type OutcomeCounts, sizeOf } from "../../telemetry/live/live-counts.js";
 import type { NodeSecond } from "../../telemetry/live/node-second.js";
+import { NO_OUTCOMES, sizeOf } from "../../telemetry/tally/outcome-counts.js";
 import type { AdminControl } from "../service-control.js";
 import type { Fleet } from "./fleet.js";
 import type { FleetNode } from "./fleet-node.js";
@@ -11,13 +11,10 @@ import {
   type LiveFleet,
   type LiveNode,
   type LiveNotice,
+  NAMED_MAX,
   NODES_MAX,
   toLatency,
 } from "./live-event.js";
-
-/** Silent nodes that are named. */
-const NAMED_MAX = 5;
-const NOTHING: OutcomeCounts = { allowed: 0, delayed: 0, blocked: 0, shadowBlocked: 0 };
 
 /** What the list is made of. */
 export interface FleetSources {
@@ -32,7 +29,8 @@ export interface FleetSources {
 /** Whose numbers a page shows, and which others there are. */
 export function toLiveFleet(sources: FleetSources): LiveFleet {
   const { control, fleet, own, picked, elsewhere } = sources;
-  const { nodeName: name = null, controlPlane } = control;
+  const { controlPlane } = control;
+  const name = control.nodeName?.() ?? null;
   const follow =
     controlPlane !== undefined && "follow" in controlPlane ? controlPlane.follow : null;
   const isControl = controlPlane !== undefined && follow === null;
@@ -80,7 +78,7 @@ function toFollower(node: FleetNode, isSilent: boolean): LiveNode {
 }
 
 function toNumbers(second: NodeSecond | undefined) {
-  const { allowed, delayed, blocked, shadowBlocked } = second ?? NOTHING;
+  const { allowed, delayed, blocked, shadowBlocked } = second ?? NO_OUTCOMES;
   const p99Ms = toLatency(second?.latency ?? [])?.p99Ms ?? null;
   return { allowed, delayed, blocked, shadowBlocked, version: second?.version ?? null, p99Ms };
 }

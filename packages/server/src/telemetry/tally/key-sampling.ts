@@ -4,7 +4,7 @@
 // take is left out.
 
 import { createHash } from "node:crypto";
-import { hashText, stateAfter } from "../tally/distinct-keys.js";
+import { hashText, stateAfter } from "./distinct-keys.js";
 
 /** Samples in one second from which fewer keys are sampled. */
 export const PER_SECOND_MAX = 60;

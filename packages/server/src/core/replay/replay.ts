@@ -11,6 +11,8 @@ import {
   type RuleSet,
   type SwitchStates,
 } from "sluice/rules";
+import type { RegionsConfig } from "../../config/config.js";
+import { regionsOver } from "../../config/regions-over.js";
 
 /** A request that was decided: when it came, what was known of it, and how it ended. */
 export interface ReplaySample {
@@ -25,6 +27,8 @@ export interface ReplaySample {
 export interface Surroundings {
   /** Default: all rules are on. */
   readonly switches?: SwitchStates | undefined;
+  /** The regions that share limits. Default: there is one. */
+  readonly regions?: RegionsConfig | undefined;
   /** Default: nothing is known of tenants. */
   readonly findTenant?: FindTenant | undefined;
 }
@@ -41,20 +45,33 @@ export interface Replayed {
 /** Room for the keys of all samples under several limits each. */
 const BOUNDS = { keysMax: 131_072, receiptsMax: 1_024, requestsMax: 1, blocksMax: 1 };
 const ALLOWED: Replayed = { allowed: true, rule: undefined, key: undefined };
+const NO_RULES = { version: 1, rules: [] } as const;
 
 /** Rules over which requests pass once more. */
 export class Replay {
   readonly #policy: Policy;
   #nowMs = 0;
 
-  /** @throws What keeps a policy from using the rules. */
-  constructor(rules: RuleSet, { switches, findTenant }: Surroundings) {
+  /** Compiles rules in slices, so that decisions of the service go on. @throws What keeps a policy from using them. */
+  static async of(rules: RuleSet, surroundings: Surroundings): Promise<Replay> {
+    const replay = new Replay(surroundings);
+    try {
+      const prepared = await replay.#policy.prepare(rules, surroundings.switches);
+      replay.#policy.replace(prepared);
+      return replay;
+    } catch (error) {
+      await replay.close();
+      throw error;
+    }
+  }
+
+  private constructor({ findTenant, regions }: Surroundings) {
     const now = () => this.#nowMs;
     // Nothing is waited for: what timers would do, such as sweeping, changes no decision.
     const clock: Clock = { now, wall: now, after: () => () => {} };
     const store = memoryStore(BOUNDS);
-    this.#policy = createPolicy({ rules, store, durableStore: store, clock });
-    if (switches !== undefined) this.#policy.setSwitches(switches);
+    const stores = regions === undefined ? { store } : { regions: regionsOver(store, regions) };
+    this.#policy = createPolicy({ rules: NO_RULES, ...stores, durableStore: store, clock });
     if (findTenant !== undefined) this.#policy.describeTenants(findTenant);
   }
 

@@ -1,0 +1,8 @@
+// Where the service takes the randomness of ids and of secrets of sessions from.
+
+import { randomBytes } from "node:crypto";
+
+/** A string that can't be guessed, of so many random bytes: 22 characters for 16. */
+export function randomId(bytes: number): string {
+  return randomBytes(bytes).toString("base64url");
+}

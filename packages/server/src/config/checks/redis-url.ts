@@ -1,0 +1,18 @@
+// Whether the client of Redis can read an address: what it can't, it would answer with an error that shows the password.
+
+/** What an address that can be read looks like, for errors. */
+export const REDIS_URL_EXAMPLE =
+  "an address such as redis://user:password@127.0.0.1:6379/0, where characters such as / and @ in the " +
+  "password are written as %2F and %40 (its value is a secret and not shown)";
+
+/** Whether a client can read it. */
+export function isRedisUrl(url: string): boolean {
+  try {
+    const { hostname, pathname, username, password } = new URL(url);
+    decodeURIComponent(username);
+    decodeURIComponent(password);
+    return hostname !== "" && /^\/?\d*$/.test(pathname);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,30 @@
+// The description of regions: which there are, where their counters are, and which of them is home.
+
+import { mapOf, required, section, withDefault } from "./fields.js";
+import { whole } from "./shapes.js";
+import { redisUrl, text } from "./strings.js";
+
+const WEIGHT_MAX = 1_000;
+
+const storeSection = section({
+  url: required(redisUrl(), "The address of the region's Redis."),
+  weight: withDefault(
+    whole({ min: 1, max: WEIGHT_MAX }),
+    1,
+    "The region's part of limits with across: split, in proportion to the other weights.",
+  ),
+});
+
+/** Regions. */
+export const regionsSection = section({
+  self: required(regionName(), "The region of this service, one of stores."),
+  home: required(
+    regionName(),
+    "The region whose store decides rules with across: central, one of stores.",
+  ),
+  stores: required(mapOf(storeSection), "The Redis of each region, by its name."),
+});
+
+function regionName() {
+  return text({ what: "the name of a region, one of stores", pattern: /^[A-Za-z0-9][\w-]{0,63}$/ });
+}
