@@ -192,9 +192,11 @@ describe("the page Access", () => {
       });
     const { page, faults } = await openPage(`${url}access`);
     await page.getByRole("link", { name: "zenith" }).waitFor();
-    await page.getByLabel("Find by id").fill("ac");
+    await page.getByLabel("Id begins with").fill("ac");
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "zenith" }).waitFor({ state: "detached" });
+    // The list is empty while the answer is on its way.
+    await page.getByRole("link", { name: "acorn" }).waitFor();
     expect(await page.getByRole("row").count()).toBe(3);
     expect(new URL(page.url()).searchParams.get("prefix")).toBe("ac");
     expect(faults).toEqual([]);

@@ -3,7 +3,7 @@
 
 import { type Page, stopAll } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { findingsOf } from "./axe.js";
+import { findingsOf, SCHEMES } from "./axe.js";
 import { openPage, startDashboard, type TestDashboard } from "./dashboard-fixture.js";
 
 const PATHS = [
@@ -32,9 +32,9 @@ describe("every page", () => {
   it.each(PATHS)("/dashboard/%s fits light, dark and a phone, without a fault", async (path) => {
     const { page, context, faults } = await openPage(dashboard.url + path);
     await settle(page);
-    for (const colorScheme of ["light", "dark"] as const) {
+    for (const [colorScheme, of] of SCHEMES) {
       await page.emulateMedia({ colorScheme });
-      expect(await findingsOf(page), colorScheme).toEqual([]);
+      expect(await findingsOf(page, of), colorScheme).toEqual([]);
     }
     // Not before the first second of the stream has come.
     if (path === "") await page.getByText("answers").waitFor();

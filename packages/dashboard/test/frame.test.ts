@@ -12,6 +12,9 @@ describe("the frame of the dashboard", () => {
     for (const name of ["Rules", "Key", "Quotas", "Audit", "Access", "Playground", "Live"]) {
       await page.getByRole("link", { name, exact: true }).click();
       await page.getByRole("heading", { level: 1, name }).waitFor();
+      // What the page is for can be typed straight away.
+      if (name === "Key")
+        await page.locator("input:focus").and(page.getByLabel("Address")).waitFor();
     }
     expect(faults).toEqual([]);
   });

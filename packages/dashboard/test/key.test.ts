@@ -116,6 +116,13 @@ describe("the page Key", () => {
     await tenants.getByText("0 of 50").waitFor();
     await page.getByText("tenant:acme is not blocked by itself").waitFor();
     expect(new URL(page.url()).searchParams.get("tenant")).toBe("acme");
+    // Without a request, one that is counted by tenant is explained, and by the rules that count a tenant.
+    await page.goto(`${url}key?tenant=acme`);
+    const verdict = page.getByRole("region", { name: "What would happen now" });
+    await verdict.getByText("GET /t/* would be allowed now").waitFor();
+    await verdict.getByText(/Left out.+ everything \(by address\)\./).waitFor();
+    const everything = page.getByRole("region", { name: "everything" });
+    await everything.getByText("It counts by address, which this look-up does not have.").waitFor();
     expect(faults).toEqual([]);
   });
 

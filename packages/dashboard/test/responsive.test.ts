@@ -1,5 +1,5 @@
 // With 10,000 rules no page holds the browser up: no task takes 200 ms, from the link that opens a page to its last list.
-// The list of rules has such a test beside its others.
+// The pages that show rates have such a test with traffic, busy.test.ts.
 
 import { type Page, stopAll } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -10,8 +10,11 @@ import {
   type WatchedPage,
 } from "./dashboard-fixture.js";
 import { longestTaskMs } from "./long-tasks.js";
+import { withLongestPause } from "./longest-pause.js";
 
 const TASK_MS_MAX = 200;
+/** Of the service. */
+const PAUSE_MS_MAX = 500;
 
 /** One rule in five matches every request, so that the page Key has many of both kinds. */
 const rulesWith = (limit: string) => ({
@@ -80,6 +83,40 @@ describe("with 10,000 rules", () => {
       await page.getByRole("list", { name: "Changes" }).waitFor();
     });
     expect(longestMs).toBeLessThan(TASK_MS_MAX);
+  });
+
+  it("the editor checks a draft", async () => {
+    const longestMs = await longestTaskMs(async () => {
+      await goTo("rules/edit/2");
+      await page.getByText("No problems found.").waitFor();
+      await page.getByRole("textbox", { name: "Rules" }).click();
+      await page.keyboard.press("Control+Home");
+      await page.keyboard.type("no rules:\n");
+      await page
+        .getByRole("button", { name: /^Line / })
+        .first()
+        .waitFor();
+    });
+    expect(longestMs).toBeLessThan(TASK_MS_MAX);
+  });
+
+  it("decisions do not wait for a preview", async () => {
+    const { url, service } = dashboard;
+    const { policy, telemetry } = service.core;
+    const facts = { method: "GET", path: "/path/7", ip: "192.0.2.7" };
+    for (let i = 0; i < 3; i++)
+      telemetry.decided("gateway", await policy.admit(facts), facts, 0.02);
+    const body = JSON.stringify({ text: JSON.stringify(rulesWith("2/minute")) });
+    const { result, pauseMs } = await withLongestPause(async () => {
+      const answer = await fetch(new URL("/v1/rule-sets/preview", url), {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body,
+      });
+      return (await answer.json()) as object;
+    });
+    expect(result).toMatchObject({ requests: { total: 3, newlyRefused: 1 } });
+    expect(pauseMs).toBeLessThan(PAUSE_MS_MAX);
   });
 
   it("shows no fault", () => {

@@ -61,6 +61,9 @@ describe("rules in the dashboard", () => {
     await page.getByRole("heading", { level: 2, name: "fewer logins" }).waitFor();
     expect(await logIn()).toBe(429);
     await page.getByRole("link", { name: "History" }).click();
+    await page
+      .getByRole("row", { name: /^Version 2 published .+ local fewer logins 1$/ })
+      .waitFor();
     await page.getByRole("link", { name: "Version 1", exact: true }).click();
     await page.getByRole("button", { name: "Roll back to it" }).click();
     await page.getByLabel("Reason").fill("too strict");
@@ -115,10 +118,65 @@ describe("rules in the dashboard", () => {
     expect(faults.filter((fault) => !fault.includes("409"))).toEqual([]);
   });
 
-  // On a busy machine the first click sometimes shows no dialog; the page and its changes stay. The cause is not known yet.
-  it("are not lost when the user leaves with unsaved changes, unless that is meant", {
-    retry: 2,
-  }, async () => {
+  it("are kept in the editor when the session ends, until the user has logged in again", async () => {
+    const { url, token } = await startDashboard({ needsLogin: true });
+    const admin = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+    const tokens = new URL("/v1/access-tokens", url);
+    const create = async (name: string, role: string) => {
+      const body = JSON.stringify({ name, role });
+      const made = await fetch(tokens, { method: "POST", headers: admin, body });
+      return (await made.json()) as { id: string; secret: string };
+    };
+    const revoke = async (id: string) => {
+      const { status } = await fetch(`${tokens}/${id}`, { method: "DELETE", headers: admin });
+      expect(status).toBe(200);
+    };
+    const ann = await create("ann", "operator");
+    const { page, faults } = await openPage(`${url}rules/edit`);
+    const logIn = async (secret: string) => {
+      await page.getByLabel("Access token").fill(secret);
+      await page.keyboard.press("Enter");
+    };
+    await logIn(ann.secret);
+    await page.getByText("As published.").waitFor();
+    await replaceText(page, DRAFT);
+    await page.getByText("No problems found.").waitFor();
+    await revoke(ann.id);
+    await page.getByRole("button", { name: "Save draft" }).click();
+    const login = page.getByRole("dialog", { name: "Log in again" });
+    await login.getByText("Your session has ended.").waitFor();
+    expect(await findingsEverywhere(page)).toEqual([]);
+    // The page below is out of reach, and Escape does not lead to it.
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    expect(await login.isVisible()).toBe(true);
+    await login.evaluate((node: HTMLDialogElement) => node.close());
+    await login.waitFor();
+    await logIn("slat_wrong");
+    await login.getByText("This token is not known").waitFor();
+    const second = await create("ann", "operator");
+    await logIn(second.secret);
+    await login.waitFor({ state: "detached" });
+    await page.getByText("# by address").waitFor();
+    await page.getByText("No problems found.").waitFor();
+    await page.getByRole("button", { name: "Save draft" }).click();
+    await page.getByText("Draft 2 is saved.").waitFor();
+    const kept = await fetch(new URL("/v1/rule-sets/2", url), { headers: admin });
+    expect(await kept.json()).toMatchObject({ text: DRAFT });
+    // Another user gets a page of its own, without what the first had typed.
+    await replaceText(page, DRAFT.replace("3/minute", "4/minute"));
+    await page.getByText("Not saved yet.").waitFor();
+    await revoke(second.id);
+    await page.getByRole("button", { name: "Save draft" }).click();
+    await logIn((await create("eve", "operator")).secret);
+    await page.getByText("eve operator").waitFor();
+    await page.getByText("3/minute").waitFor();
+    expect(await page.getByText("4/minute").count()).toBe(0);
+    // The browser itself logs answers of 401.
+    expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
+  });
+
+  it("are not lost when the user leaves with unsaved changes, unless that is meant", async () => {
     const { url } = await startDashboard();
     const { page, faults } = await openPage(`${url}rules`);
     await page.getByRole("link", { name: "Edit rules" }).click();
@@ -130,9 +188,13 @@ describe("rules in the dashboard", () => {
       () => page.getByRole("link", { name: "Live" }).click(),
       () => page.goBack({ waitUntil: "commit" }),
     ];
+    let last: Awaited<ReturnType<typeof dialog.elementHandle>> | undefined;
     for (const leave of leaving) {
       await leave();
       await dialog.waitFor();
+      // On a slow machine the last dialog reports that it was closed only now.
+      await last?.dispatchEvent("close");
+      last = await dialog.elementHandle();
       expect(await findingsEverywhere(page)).toEqual([]);
       await dialog.getByRole("button", { name: "Keep editing" }).click();
       await dialog.waitFor({ state: "detached" });

@@ -2,6 +2,8 @@
 // be shown there is explained, what can't be done is left out, and nothing fails.
 
 import { join } from "node:path";
+import { memoryStore } from "sluice";
+import { createPolicy, parseRules } from "sluice/rules";
 import { makeFolder, stopAll } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findingsOf } from "./axe.js";
@@ -12,6 +14,7 @@ import {
   type TestDashboard,
   type WatchedPage,
 } from "./dashboard-fixture.js";
+import { withLongestPause } from "./longest-pause.js";
 
 afterAll(stopAll);
 
@@ -129,5 +132,41 @@ describe("the kill switch without a control plane", () => {
     }
     expect(faults).toEqual([]);
     await context.close();
+  });
+});
+
+describe("a service without a control plane", () => {
+  it("decides requests while it checks and previews 10,000 rules", async () => {
+    const rulesWith = (limit: string) => ({
+      version: 1,
+      rules: Array.from({ length: 10_000 }, (_, i) => ({
+        id: `rule-${i}`,
+        match: { path: `/path/${i}` },
+        key: "ip",
+        limit,
+      })),
+    });
+    const rules = rulesWith("5/minute");
+    const parsed = parseRules(rules);
+    const { url, gateway } = await startDashboard({ rules, config: { control: undefined } });
+    for (let i = 0; i < 3; i++) expect((await fetch(`${gateway}/path/7`)).status).toBe(200);
+    const body = JSON.stringify({ text: JSON.stringify(rulesWith("2/minute")) });
+    const ask = async (verb: string) => {
+      const answer = await fetch(new URL(`/v1/rule-sets/${verb}`, url), {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body,
+      });
+      return (await answer.json()) as object;
+    };
+    const checked = await withLongestPause(() => ask("validate"));
+    expect(checked.result).toMatchObject({ problems: [] });
+    const previewed = await withLongestPause(() => ask("preview"));
+    expect(previewed.result).toMatchObject({ requests: { total: 3, newlyRefused: 1 } });
+    // Compared with this machine, as busy as it is: a preview compiles both the draft and the rules in force.
+    const startMs = performance.now();
+    await createPolicy({ rules: parsed, store: memoryStore() }).close();
+    const compileMs = performance.now() - startMs;
+    expect(Math.max(checked.pauseMs, previewed.pauseMs)).toBeLessThan(compileMs * 0.6);
   });
 });

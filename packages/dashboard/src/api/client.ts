@@ -1,5 +1,6 @@
 // Asks the admin port. Every change carries the CSRF token of the session, every failure becomes an ApiError that says
-// what the service said, and a session that has ended is reported once, so that the page can show the login again.
+// what the service said, and a session that has ended is reported, so that the page can ask for a login. Until then the
+// page asks nothing by itself.
 
 import type { ReplyName, ReplyOf } from "sluice-server/api";
 
@@ -51,14 +52,21 @@ const REQUEST_MS_MAX = 30_000;
 const NO_ANSWER =
   "The service does not answer. Is it running, and is this machine connected to it?";
 
+const ENDED = "Your session has ended. Log in again.";
+
 const BACKGROUND = { "Sluice-Background": "1" };
 
 let csrfToken: string | null = null;
 let onEnded = () => {};
+let hasEnded = false;
+/** Counts sessions: an answer to an earlier one says nothing about the present one. */
+let sessions = 0;
 
-/** Sets the token that changes carry; null without a session. */
+/** Sets the token that changes carry, of a session that starts; null without one. */
 export function setCsrfToken(token: string | null): void {
   csrfToken = token;
+  hasEnded = false;
+  sessions++;
 }
 
 /** Calls `task` when the service answers that the session has ended. */
@@ -86,11 +94,13 @@ export async function ask<N extends ReplyName>(
  * @throws ApiError
  */
 export async function request(path: string, options: ApiOptions = {}): Promise<unknown> {
+  if (hasEnded && options.isBackground === true) throw new ApiError(401, { detail: ENDED });
+  const session = sessions;
   const response = await send(path, options);
   const isJson = response.headers.get("content-type")?.includes("json") === true;
   const body: unknown = isJson ? await response.json() : await response.text();
   if (response.ok) return body;
-  if (response.status === 401 && path !== "/v1/session") onEnded();
+  if (response.status === 401 && path !== "/v1/session") endSession(session);
   throw new ApiError(response.status, isJson ? (body as Record<string, unknown>) : {});
 }
 
@@ -101,14 +111,24 @@ export async function request(path: string, options: ApiOptions = {}): Promise<u
  */
 export async function openStream(
   path: string,
-  options: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
+  { query, headers, signal }: Pick<ApiOptions, "query" | "headers" | "signal">,
 ): Promise<ReadableStream<Uint8Array>> {
-  const headers = { ...options.headers, ...BACKGROUND };
-  const response = await fetch(path, { ...options, headers, cache: "no-store" });
+  const session = sessions;
+  const response = await fetch(`${path}${toSearch(query)}`, {
+    headers: { ...headers, ...BACKGROUND },
+    cache: "no-store",
+    ...(signal && { signal }),
+  });
   if (response.ok && response.body !== null) return response.body;
-  if (response.status === 401) onEnded();
+  if (response.status === 401) endSession(session);
   const fields = (await response.json().catch(() => ({}))) as Record<string, unknown>;
   throw new ApiError(response.status, fields);
+}
+
+function endSession(session: number): void {
+  if (session !== sessions) return;
+  hasEnded = true;
+  onEnded();
 }
 
 async function send(path: string, options: ApiOptions): Promise<Response> {

@@ -13,6 +13,11 @@ export type Role = "viewer" | "operator" | "admin";
 
 const RANKS: readonly string[] = ["viewer", "operator", "admin"];
 
+/** Whether who has the role `mine` may do all that `other` may. */
+export function mayAsMuch(mine: string, other: string): boolean {
+  return RANKS.indexOf(mine) >= RANKS.indexOf(other);
+}
+
 /** The session of the page; every page has one. */
 export const SessionContext = createContext<Session>({ name: "", role: "viewer", csrfToken: null });
 
@@ -23,8 +28,7 @@ export function useSession(): Session {
 
 /** Whether the user may do what needs this role. */
 export function useMay(role: Role): boolean {
-  const session = useSession();
-  return RANKS.indexOf(session.role) >= RANKS.indexOf(role);
+  return mayAsMuch(useSession().role, role);
 }
 
 /** Sent with questions for keys in clear: without a login, the page has to confirm that it means it. */

@@ -5,6 +5,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { ReplyName, ReplyOf } from "sluice-server/api";
 import { every } from "../base/clock.js";
 import { type ApiError, type ApiOptions, ask } from "./client.js";
+import { useSession } from "./session.js";
 
 /** The state of an answer. */
 export interface Answered<T> {
@@ -26,7 +27,7 @@ export interface AnswerOptions extends Pick<ApiOptions, "query" | "headers"> {
 }
 
 /**
- * Asks when the component appears, when what is asked changes, and every `everyMs`.
+ * Asks when the component appears, when what is asked changes, after a login, and every `everyMs`.
  *
  * @param path - Undefined asks nothing.
  */
@@ -69,6 +70,12 @@ export function useAnswer<N extends ReplyName>(
       if (!document.hidden) void load(true);
     });
   }, [load, everyMs]);
+  const session = useSession();
+  const asker = useRef(session);
+  useEffect(() => {
+    if (asker.current !== session) void load();
+    asker.current = session;
+  }, [session]);
   return { ...state, reload: () => load() };
 }
 

@@ -1,33 +1,42 @@
-// The application: the login if the service wants one, otherwise the frame with the page that the URL names.
+// The application: the login if the service wants one, otherwise the frame with the page that the URL names. When a
+// session ends, the page stays under the login, with all that was typed into it.
 
 import { useEffect, useState } from "preact/hooks";
 import { ErrorBoundary, LocationProvider } from "preact-iso";
 import { type ApiError, onSessionEnded } from "../api/client.js";
-import { findSession, type Session, SessionContext } from "../api/session.js";
+import { findSession, mayAsMuch, type Session, SessionContext } from "../api/session.js";
 import { Button } from "../ui/button.js";
 import { Problem } from "../ui/states.js";
 import { Toasts } from "../ui/toasts.js";
 import { Frame } from "./frame.js";
-import { Login } from "./login.js";
+import { Login, LoginAgain } from "./login.js";
 import { Pages } from "./pages.js";
 
 type State =
   | { readonly kind: "starting" }
-  | { readonly kind: "login"; readonly hasEnded: boolean }
+  | { readonly kind: "login" }
   | { readonly kind: "failed"; readonly error: ApiError }
-  | { readonly kind: "in"; readonly session: Session };
+  | In;
+
+interface In {
+  readonly kind: "in";
+  readonly session: Session;
+  readonly hasEnded: boolean;
+  /** Changes when what the page shows is not for the user who logged in now. */
+  readonly turn: number;
+}
 
 /** The whole page. */
 export function App() {
   const [state, setState] = useState<State>({ kind: "starting" });
   const start = () => {
     findSession().then(
-      (session) => setState(session ? { kind: "in", session } : { kind: "login", hasEnded: false }),
+      (session) => setState(session ? toIn(session) : { kind: "login" }),
       (error: ApiError) => setState({ kind: "failed", error }),
     );
   };
   useEffect(() => {
-    onSessionEnded(() => setState({ kind: "login", hasEnded: true }));
+    onSessionEnded(() => setState((old) => (old.kind === "in" ? { ...old, hasEnded: true } : old)));
     start();
   }, []);
   return (
@@ -55,23 +64,30 @@ function Content({ state, setState, onRetry }: ContentProps) {
         </main>
       );
     case "login":
-      return (
-        <Login
-          hasEnded={state.hasEnded}
-          onLoggedIn={(session) => setState({ kind: "in", session })}
-        />
-      );
+      return <Login onLoggedIn={(session) => setState(toIn(session))} />;
     case "in":
       return (
-        <SessionContext.Provider value={state.session}>
+        <SessionContext.Provider key={state.turn} value={state.session}>
           <LocationProvider scope="/dashboard">
-            <Frame onLoggedOut={() => setState({ kind: "login", hasEnded: false })}>
+            <Frame onLoggedOut={() => setState({ kind: "login" })}>
               <ErrorBoundary>
                 <Pages />
               </ErrorBoundary>
             </Frame>
           </LocationProvider>
+          {state.hasEnded && (
+            <LoginAgain onLoggedIn={(session) => setState(toIn(session, state))} />
+          )}
         </SessionContext.Provider>
       );
   }
+}
+
+/** The state after a login. What another user or a more powerful role had on the page is not shown any more. */
+function toIn(session: Session, old?: In): In {
+  const isSamePage =
+    old === undefined ||
+    (session.name === old.session.name && mayAsMuch(session.role, old.session.role));
+  const turn = (old?.turn ?? 0) + (isSamePage ? 0 : 1);
+  return { kind: "in", session, hasEnded: false, turn };
 }

@@ -5,6 +5,7 @@ import { useLocation } from "preact-iso";
 import { useKeepAlive } from "../api/keep-alive.js";
 import { logOut, useSession } from "../api/session.js";
 import { Button } from "../ui/button.js";
+import { useCurrentInView } from "../ui/current-in-view.js";
 import {
   AccessIcon,
   AuditIcon,
@@ -62,7 +63,7 @@ export function Frame({ children, onLoggedOut }: FrameProps) {
 function Navigation() {
   const { path } = useLocation();
   return (
-    <nav class="nav" aria-label="Pages">
+    <nav class="nav" aria-label="Pages" ref={useCurrentInView(path)}>
       {LINKS.map(({ href, name, Icon }) => (
         <a key={href} href={href} aria-current={isCurrent(href, path) ? "page" : undefined}>
           <Icon />

@@ -96,7 +96,7 @@ function toOptions(
     cursor: { points: { show: false }, drag: { x: false, y: false } },
     scales: { x: { time: isTime }, y: { range: (_, _min, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
-      isTime ? { ...axis, ...timeAxis() } : axis,
+      { ...axis, size: 30, ...(isTime && timeAxis()) },
       { ...axis, size: 56, values: (_, ticks) => ticks.map((tick) => format(tick)) },
     ],
     series: [

@@ -1,6 +1,6 @@
 // Dialogs, and the one that every audited act goes through: it says what will happen and asks for a reason.
 
-import type { ComponentChildren } from "preact";
+import type { ComponentChildren, TargetedEvent } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Button } from "./button.js";
 import { Field } from "./field.js";
@@ -20,8 +20,12 @@ export function Dialog({ title, children, onClose }: DialogProps) {
     current?.showModal();
     return () => current?.close();
   }, []);
+  // The browser sends "close" later, perhaps when this dialog is gone and its owner shows another one.
+  const closed = (event: TargetedEvent<HTMLDialogElement>) => {
+    if (event.currentTarget.isConnected) onClose();
+  };
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={id} onClose={onClose}>
+    <dialog ref={dialog} class="dialog" aria-labelledby={id} onClose={closed}>
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>

@@ -1,7 +1,7 @@
 // Fields of forms: a label, an input, and what is wrong with it or what it is for.
 
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useEffect, useId, useRef } from "preact/hooks";
 
 interface LabelledProps {
   readonly label: string;
@@ -28,10 +28,16 @@ interface FieldProps extends LabelledProps {
 /** A field of one line. */
 export function Field(props: FieldProps) {
   const id = useId();
+  const input = useRef<HTMLInputElement>(null);
+  // The browser itself looks at `autofocus` only when it loads the page, and when a dialog opens.
+  useEffect(() => {
+    if (props.autofocus === true) input.current?.focus({ preventScroll: true });
+  }, []);
   return (
     <Labelled {...props} id={id}>
       <input
         id={id}
+        ref={input}
         name={props.name}
         // The types want one kind of input at a time; this one is any of them.
         type={(props.type ?? "text") as "text"}

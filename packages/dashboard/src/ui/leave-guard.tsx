@@ -70,8 +70,8 @@ function guard(onLeave: (leave: () => void) => void): () => void {
 
 /** The link that a click follows in this tab, or the button that ends the session; undefined for other clicks. */
 function leavingLinkOf(event: MouseEvent): HTMLElement | undefined {
-  const isPlain = !(event.ctrlKey || event.metaKey || event.altKey || event.shiftKey);
-  if (!isPlain || event.button !== 0) return undefined;
+  const hasModifier = event.ctrlKey || event.metaKey || event.altKey || event.shiftKey;
+  if (hasModifier || event.button !== 0) return undefined;
   return event.composedPath().find(isLeaving);
 }
 

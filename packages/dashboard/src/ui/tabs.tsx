@@ -1,5 +1,7 @@
 // Tabs: links, so that each has a URL of its own.
 
+import { useCurrentInView } from "./current-in-view.js";
+
 interface TabsProps {
   /** What they lead to, for screen readers. */
   readonly label: string;
@@ -11,7 +13,7 @@ interface TabsProps {
 /** A row of tabs. */
 export function Tabs({ label, tabs, current }: TabsProps) {
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav class="tabs" aria-label={label} ref={useCurrentInView(current)}>
       {tabs.map(({ href, name }) => (
         <a key={href} href={href} aria-current={href === current ? "page" : undefined}>
           {name}

@@ -1,67 +1,43 @@
 // API keys of tenants: made, rotated and revoked. A secret is shown once, when it is made.
 
 import { useState } from "preact/hooks";
-import type { ReplyOf } from "sluice-server/api";
-import { useMay } from "../../api/session.js";
-import { Button } from "../../ui/button.js";
 import { Badge } from "../../ui/page.js";
-import { type Column, Table } from "../../ui/table.js";
+import type { Removal } from "../../ui/remove-dialog.js";
+import type { Column } from "../../ui/table.js";
 import { Time } from "../../ui/time.js";
 import { Expiry } from "./expiry.js";
-import { Filter } from "./filter.js";
-import { NewKeyDialog, RotateDialog } from "./key-dialogs.js";
-import { type Removal, RemoveDialog } from "./remove-dialog.js";
+import { type ApiKey, NewKeyDialog, RotateDialog } from "./key-dialogs.js";
+import { ListTab, type RowAct } from "./list-tab.js";
 import { SecretDialog } from "./secret-dialog.js";
-import { ListCard, useList } from "./tab.js";
 
-/** An API key, without its secret. */
-export type ApiKey = ReplyOf<"apiKey">;
-
-type Open =
-  | { readonly kind: "new" }
-  | { readonly kind: "rotate"; readonly apiKey: ApiKey }
-  | { readonly kind: "remove"; readonly removal: Removal };
+const FILTERS = [{ name: "tenant", label: "Filter by tenant", placeholder: "acme" }];
 
 /** The tab. */
 export function ApiKeysTab() {
-  const isAdmin = useMay("admin");
-  const answer = useList("apiKeys", "/v1/api-keys", ["tenant"]);
-  const [open, setOpen] = useState<Open>();
   const [secret, setSecret] = useState<string>();
-  const ends = { onClose: () => setOpen(undefined), onDone: answer.reload };
   return (
-    <ListCard
+    <ListTab
       title="API keys"
       lead="A key stands for its tenant. Only a hash of it is kept, so it is shown once, when it is made."
-      actions={isAdmin && <Button onClick={() => setOpen({ kind: "new" })}>New API key</Button>}
-      filters={<Filter name="tenant" label="Filter by tenant" placeholder="acme" />}
-      answer={answer}
+      reply="apiKeys"
+      path="/v1/api-keys"
+      filters={FILTERS}
+      changedBy="admin"
+      newName="New API key"
+      newDialog={(ends) => <NewKeyDialog onMade={setSecret} {...ends} />}
+      columns={COLUMNS}
+      acts={(apiKey) => actsOf(apiKey, setSecret)}
+      empty="There are no such keys. Make one for a tenant; gateways accept it within two seconds."
     >
-      {({ items }) => (
-        <>
-          <Table
-            label="API keys"
-            columns={isAdmin ? [...COLUMNS, actsColumn(setOpen)] : COLUMNS}
-            rows={items}
-            keyOf={({ id }) => id}
-            empty="There are no such keys. Make one for a tenant; gateways accept it within two seconds."
-          />
-          {open?.kind === "new" && <NewKeyDialog onMade={setSecret} {...ends} />}
-          {open?.kind === "rotate" && (
-            <RotateDialog apiKey={open.apiKey} onMade={setSecret} {...ends} />
-          )}
-          {open?.kind === "remove" && <RemoveDialog removal={open.removal} {...ends} />}
-          {secret !== undefined && open === undefined && (
-            <SecretDialog
-              title="The new API key"
-              secret={secret}
-              hint="Clients send it in the header X-API-Key, or as a bearer token."
-              onClose={() => setSecret(undefined)}
-            />
-          )}
-        </>
+      {secret !== undefined && (
+        <SecretDialog
+          title="The new API key"
+          secret={secret}
+          hint="Clients send it in the header X-API-Key, or as a bearer token."
+          onClose={() => setSecret(undefined)}
+        />
       )}
-    </ListCard>
+    </ListTab>
   );
 }
 
@@ -98,29 +74,20 @@ const COLUMNS: readonly Column<ApiKey>[] = [
   },
 ];
 
-function actsColumn(setOpen: (open: Open) => void): Column<ApiKey> {
-  return {
-    name: "",
-    cell: (apiKey) => (
-      <div class="actions">
-        {apiKey.replacedBy === undefined && (
-          <Button
-            label={`Rotate key ${apiKey.name} ${apiKey.id}`}
-            onClick={() => setOpen({ kind: "rotate", apiKey })}
-          >
-            Rotate
-          </Button>
-        )}
-        <Button
-          kind="danger"
-          label={`Revoke key ${apiKey.name} ${apiKey.id}`}
-          onClick={() => setOpen({ kind: "remove", removal: toRemoval(apiKey) })}
-        >
-          Revoke
-        </Button>
-      </div>
-    ),
+function actsOf(apiKey: ApiKey, onMade: (secret: string) => void): readonly RowAct[] {
+  const { id, name, replacedBy } = apiKey;
+  const revoke: RowAct = {
+    verb: "Revoke",
+    label: `Revoke key ${name} ${id}`,
+    open: toRemoval(apiKey),
   };
+  if (replacedBy !== undefined) return [revoke];
+  const rotate: RowAct = {
+    verb: "Rotate",
+    label: `Rotate key ${name} ${id}`,
+    open: (ends) => <RotateDialog apiKey={apiKey} onMade={onMade} {...ends} />,
+  };
+  return [rotate, revoke];
 }
 
 function toRemoval({ id, name, tenant }: ApiKey): Removal {

@@ -3,17 +3,14 @@
 import { useState } from "preact/hooks";
 import type { ReplyOf } from "sluice-server/api";
 import { ask } from "../../api/client.js";
-import { useMay } from "../../api/session.js";
-import { Button } from "../../ui/button.js";
 import { Field, TextArea } from "../../ui/field.js";
 import { KeyText } from "../../ui/key-text.js";
 import { fromLocalTime } from "../../ui/local-time.js";
-import { type Column, Table } from "../../ui/table.js";
+import type { Column } from "../../ui/table.js";
 import { EditDialog } from "./edit-dialog.js";
 import { Expiry } from "./expiry.js";
-import { type Removal, RemoveDialog } from "./remove-dialog.js";
+import { type DialogEnds, ListTab, type RowAct } from "./list-tab.js";
 import { SubjectLink } from "./subject-link.js";
-import { ListCard, useList } from "./tab.js";
 
 type Block = ReplyOf<"blockEntry">;
 
@@ -21,37 +18,19 @@ const SUBJECTS_SHOWN = 5;
 
 /** The tab. */
 export function BlocksTab() {
-  const mayAct = useMay("operator");
-  const answer = useList("blocks", "/v1/blocks");
-  const [isMaking, setIsMaking] = useState(false);
-  const [removal, setRemoval] = useState<Removal>();
   return (
-    <ListCard
+    <ListTab
       title="Blocks"
       lead="Callers and addresses that every node refuses, whatever the rules say."
-      actions={mayAct && <Button onClick={() => setIsMaking(true)}>New block</Button>}
-      answer={answer}
-    >
-      {({ items }) => (
-        <>
-          <Table
-            label="Blocks"
-            columns={mayAct ? [...COLUMNS, removeColumn(setRemoval)] : COLUMNS}
-            rows={items}
-            keyOf={({ id }) => id}
-            empty="No caller is blocked everywhere. Blocks under a single rule are on the page Key."
-          />
-          {isMaking && <BlockDialog onClose={() => setIsMaking(false)} onDone={answer.reload} />}
-          {removal !== undefined && (
-            <RemoveDialog
-              removal={removal}
-              onClose={() => setRemoval(undefined)}
-              onDone={answer.reload}
-            />
-          )}
-        </>
-      )}
-    </ListCard>
+      reply="blocks"
+      path="/v1/blocks"
+      changedBy="operator"
+      newName="New block"
+      newDialog={(ends) => <BlockDialog {...ends} />}
+      columns={COLUMNS}
+      acts={actsOf}
+      empty="No caller is blocked everywhere. Blocks under a single rule are on the page Key."
+    />
   );
 }
 
@@ -73,35 +52,24 @@ const COLUMNS: readonly Column<Block>[] = [
   { name: "Why", cell: ({ reason }) => <KeyText value={reason} /> },
 ];
 
-function removeColumn(onRemove: (removal: Removal) => void): Column<Block> {
-  return {
-    name: "",
-    cell: ({ id, revision, subjects }) => (
-      <Button
-        label={`Remove the block of ${subjects[0]}`}
-        onClick={() =>
-          onRemove({
-            path: `/v1/blocks/${id}`,
-            revision,
-            title: "Remove the block",
-            verb: "Remove",
-            children: "Every node decides by the rules again within two seconds.",
-            doneText: "The block was removed.",
-          })
-        }
-      >
-        Remove
-      </Button>
-    ),
-  };
+function actsOf({ id, revision, subjects }: Block): readonly RowAct[] {
+  return [
+    {
+      verb: "Remove",
+      label: `Remove the block of ${subjects[0]}`,
+      open: {
+        path: `/v1/blocks/${id}`,
+        revision,
+        title: "Remove the block",
+        verb: "Remove",
+        children: "Every node decides by the rules again within two seconds.",
+        doneText: "The block was removed.",
+      },
+    },
+  ];
 }
 
-interface BlockDialogProps {
-  onClose(): void;
-  onDone(): Promise<void>;
-}
-
-function BlockDialog(ends: BlockDialogProps) {
+function BlockDialog(ends: DialogEnds) {
   const [subjects, setSubjects] = useState("");
   const [end, setEnd] = useState("");
   const listed = subjects.split(/\s+/).filter((subject) => subject !== "");

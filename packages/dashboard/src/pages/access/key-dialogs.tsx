@@ -1,12 +1,15 @@
 // Makes an API key, or one in place of another.
 
 import { useState } from "preact/hooks";
+import type { ReplyOf } from "sluice-server/api";
 import { ask } from "../../api/client.js";
 import { Field, Select } from "../../ui/field.js";
 import { useUrlQuery } from "../../ui/url-query.js";
-import type { ApiKey } from "./api-keys-tab.js";
 import { EditDialog } from "./edit-dialog.js";
 import { ExpirySelect, toExpiry } from "./expiry.js";
+
+/** An API key, without its secret. */
+export type ApiKey = ReplyOf<"apiKey">;
 
 interface MakingProps {
   /** Called with the secret. */

@@ -3,63 +3,37 @@
 import { useState } from "preact/hooks";
 import type { ReplyOf } from "sluice-server/api";
 import { ask } from "../../api/client.js";
-import { useMay } from "../../api/session.js";
-import { Button } from "../../ui/button.js";
 import { Field } from "../../ui/field.js";
 import { KeyText } from "../../ui/key-text.js";
 import { fromLocalTime, toLocalTime } from "../../ui/local-time.js";
-import { type Column, Table } from "../../ui/table.js";
+import type { Column } from "../../ui/table.js";
 import { toRuleAddress } from "../rules/addresses.js";
 import { EditDialog } from "./edit-dialog.js";
 import { Expiry } from "./expiry.js";
-import { Filter } from "./filter.js";
 import { toLimit, toLimitText } from "./lines.js";
-import { type Removal, RemoveDialog } from "./remove-dialog.js";
+import { type DialogEnds, ListTab, type RowAct } from "./list-tab.js";
 import { SubjectLink } from "./subject-link.js";
-import { ListCard, useList } from "./tab.js";
 
 type Override = ReplyOf<"override">;
 
+const FILTERS = [{ name: "subject", label: "Filter by caller", placeholder: "tenant:acme" }];
+
 /** The tab. */
 export function OverridesTab() {
-  const mayAct = useMay("operator");
-  const answer = useList("overrides", "/v1/overrides", ["subject"]);
-  const [edited, setEdited] = useState<Override | "new">();
-  const [removal, setRemoval] = useState<Removal>();
   return (
-    <ListCard
+    <ListTab
       title="Overrides"
       lead="Other limits for one caller under one rule, instead of those of the rule, the tier and the plan."
-      actions={mayAct && <Button onClick={() => setEdited("new")}>New override</Button>}
-      filters={<Filter name="subject" label="Filter by caller" placeholder="tenant:acme" />}
-      answer={answer}
-    >
-      {({ items }) => (
-        <>
-          <Table
-            label="Overrides"
-            columns={mayAct ? [...COLUMNS, actsColumn(setEdited, setRemoval)] : COLUMNS}
-            rows={items}
-            keyOf={({ id }) => id}
-            empty="There are no such overrides."
-          />
-          {edited !== undefined && (
-            <OverrideDialog
-              override={edited === "new" ? undefined : edited}
-              onClose={() => setEdited(undefined)}
-              onDone={answer.reload}
-            />
-          )}
-          {removal !== undefined && (
-            <RemoveDialog
-              removal={removal}
-              onClose={() => setRemoval(undefined)}
-              onDone={answer.reload}
-            />
-          )}
-        </>
-      )}
-    </ListCard>
+      reply="overrides"
+      path="/v1/overrides"
+      filters={FILTERS}
+      changedBy="operator"
+      newName="New override"
+      newDialog={(ends) => <OverrideDialog override={undefined} {...ends} />}
+      columns={COLUMNS}
+      acts={actsOf}
+      empty="There are no such overrides."
+    />
   );
 }
 
@@ -74,44 +48,31 @@ const COLUMNS: readonly Column<Override>[] = [
   { name: "Why", cell: ({ reason }) => <KeyText value={reason} /> },
 ];
 
-function actsColumn(
-  onEdit: (override: Override) => void,
-  onRemove: (removal: Removal) => void,
-): Column<Override> {
-  return {
-    name: "",
-    cell: (override) => (
-      <div class="actions">
-        <Button
-          label={`Edit the override for ${override.subject}`}
-          onClick={() => onEdit(override)}
-        >
-          Edit
-        </Button>
-        <Button
-          label={`Remove the override for ${override.subject}`}
-          onClick={() =>
-            onRemove({
-              path: `/v1/overrides/${override.id}`,
-              revision: override.revision,
-              title: `Remove the override for ${override.subject}`,
-              verb: "Remove",
-              children: `The limits of ${override.rule}, its tiers and plans hold again.`,
-              doneText: "The override was removed.",
-            })
-          }
-        >
-          Remove
-        </Button>
-      </div>
-    ),
-  };
+function actsOf(override: Override): readonly RowAct[] {
+  const { id, revision, subject, rule } = override;
+  return [
+    {
+      verb: "Edit",
+      label: `Edit the override for ${subject}`,
+      open: (ends) => <OverrideDialog override={override} {...ends} />,
+    },
+    {
+      verb: "Remove",
+      label: `Remove the override for ${subject}`,
+      open: {
+        path: `/v1/overrides/${id}`,
+        revision,
+        title: `Remove the override for ${subject}`,
+        verb: "Remove",
+        children: `The limits of ${rule}, its tiers and plans hold again.`,
+        doneText: "The override was removed.",
+      },
+    },
+  ];
 }
 
-interface OverrideDialogProps {
+interface OverrideDialogProps extends DialogEnds {
   readonly override: Override | undefined;
-  onClose(): void;
-  onDone(): Promise<void>;
 }
 
 const NEW = { subject: "", rule: "", limit: "", end: "" };

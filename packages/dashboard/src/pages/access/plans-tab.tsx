@@ -3,56 +3,29 @@
 import { useState } from "preact/hooks";
 import type { ReplyOf } from "sluice-server/api";
 import { ask } from "../../api/client.js";
-import { useMay } from "../../api/session.js";
-import { Button } from "../../ui/button.js";
 import { Field, TextArea } from "../../ui/field.js";
-import { type Column, Table } from "../../ui/table.js";
+import type { Column } from "../../ui/table.js";
 import { EditDialog } from "./edit-dialog.js";
 import { fromLines, toLines } from "./lines.js";
-import { type Removal, RemoveDialog } from "./remove-dialog.js";
-import { ListCard, useList } from "./tab.js";
+import { type DialogEnds, ListTab, type RowAct } from "./list-tab.js";
 
 type Plan = ReplyOf<"plan">;
 
 /** The tab. */
 export function PlansTab() {
-  const isAdmin = useMay("admin");
-  const answer = useList("plans", "/v1/plans");
-  const [edited, setEdited] = useState<Plan | "new">();
-  const [removal, setRemoval] = useState<Removal>();
   return (
-    <ListCard
+    <ListTab
       title="Plans"
       lead="A plan stands for a tier of the rules, and may have limits of its own."
-      actions={isAdmin && <Button onClick={() => setEdited("new")}>New plan</Button>}
-      answer={answer}
-    >
-      {({ items }) => (
-        <>
-          <Table
-            label="Plans"
-            columns={isAdmin ? [...COLUMNS, actsColumn(setEdited, setRemoval)] : COLUMNS}
-            rows={items}
-            keyOf={({ id }) => id}
-            empty="There are no plans yet. Tenants without a plan have the limits of the rules."
-          />
-          {edited !== undefined && (
-            <PlanDialog
-              plan={edited === "new" ? undefined : edited}
-              onClose={() => setEdited(undefined)}
-              onDone={answer.reload}
-            />
-          )}
-          {removal !== undefined && (
-            <RemoveDialog
-              removal={removal}
-              onClose={() => setRemoval(undefined)}
-              onDone={answer.reload}
-            />
-          )}
-        </>
-      )}
-    </ListCard>
+      reply="plans"
+      path="/v1/plans"
+      changedBy="admin"
+      newName="New plan"
+      newDialog={(ends) => <PlanDialog plan={undefined} {...ends} />}
+      columns={COLUMNS}
+      acts={actsOf}
+      empty="There are no plans yet. Tenants without a plan have the limits of the rules."
+    />
   );
 }
 
@@ -71,42 +44,31 @@ const COLUMNS: readonly Column<Plan>[] = [
   },
 ];
 
-function actsColumn(
-  onEdit: (plan: Plan) => void,
-  onRemove: (removal: Removal) => void,
-): Column<Plan> {
-  return {
-    name: "",
-    cell: (plan) => (
-      <div class="actions">
-        <Button label={`Edit plan ${plan.id}`} onClick={() => onEdit(plan)}>
-          Edit
-        </Button>
-        <Button
-          kind="danger"
-          label={`Remove plan ${plan.id}`}
-          onClick={() =>
-            onRemove({
-              path: `/v1/plans/${plan.id}`,
-              revision: plan.revision,
-              title: `Remove plan ${plan.id}`,
-              verb: "Remove",
-              children: "A plan that tenants are on can't be removed.",
-              doneText: `Plan ${plan.id} was removed.`,
-            })
-          }
-        >
-          Remove
-        </Button>
-      </div>
-    ),
-  };
+function actsOf(plan: Plan): readonly RowAct[] {
+  const { id, revision } = plan;
+  return [
+    {
+      verb: "Edit",
+      label: `Edit plan ${id}`,
+      open: (ends) => <PlanDialog plan={plan} {...ends} />,
+    },
+    {
+      verb: "Remove",
+      label: `Remove plan ${id}`,
+      open: {
+        path: `/v1/plans/${id}`,
+        revision,
+        title: `Remove plan ${id}`,
+        verb: "Remove",
+        children: "A plan that tenants are on can't be removed.",
+        doneText: `Plan ${id} was removed.`,
+      },
+    },
+  ];
 }
 
-interface PlanDialogProps {
+interface PlanDialogProps extends DialogEnds {
   readonly plan: Plan | undefined;
-  onClose(): void;
-  onDone(): Promise<void>;
 }
 
 function PlanDialog({ plan, onClose, onDone }: PlanDialogProps) {

@@ -2,7 +2,7 @@
 
 import { Confirm } from "../../ui/dialog.js";
 import { done } from "../../ui/toasts.js";
-import { saveTenant, type Tenant } from "./tenants-tab.js";
+import { saveTenant, type Tenant } from "./tenant.js";
 
 interface StatusDialogProps {
   readonly tenant: Tenant;

@@ -5,7 +5,7 @@ import { useAnswer } from "../../api/use-answer.js";
 import { Field, Select, TextArea } from "../../ui/field.js";
 import { EditDialog } from "./edit-dialog.js";
 import { fromLines, toAttribute, toLines } from "./lines.js";
-import { saveTenant, type Tenant } from "./tenants-tab.js";
+import { saveTenant, type Tenant } from "./tenant.js";
 
 interface TenantDialogProps {
   readonly tenant: Tenant | undefined;

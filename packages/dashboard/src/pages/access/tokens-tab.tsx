@@ -3,17 +3,14 @@
 import { useState } from "preact/hooks";
 import type { ReplyOf } from "sluice-server/api";
 import { ask } from "../../api/client.js";
-import { useMay } from "../../api/session.js";
-import { Button } from "../../ui/button.js";
 import { Field, Select } from "../../ui/field.js";
 import { Badge } from "../../ui/page.js";
-import { type Column, Table } from "../../ui/table.js";
+import type { Column } from "../../ui/table.js";
 import { Time } from "../../ui/time.js";
 import { EditDialog } from "./edit-dialog.js";
 import { Expiry, ExpirySelect, toExpiry } from "./expiry.js";
-import { type Removal, RemoveDialog } from "./remove-dialog.js";
+import { type DialogEnds, ListTab, type RowAct } from "./list-tab.js";
 import { SecretDialog } from "./secret-dialog.js";
-import { ListCard, useList } from "./tab.js";
 
 type Token = ReplyOf<"accessToken">;
 
@@ -26,52 +23,29 @@ const ROLES = [
 
 /** The tab. */
 export function TokensTab() {
-  const isAdmin = useMay("admin");
-  const answer = useList("accessTokens", "/v1/access-tokens");
-  const [isMaking, setIsMaking] = useState(false);
-  const [removal, setRemoval] = useState<Removal>();
   const [secret, setSecret] = useState<string>();
   return (
-    <ListCard
+    <ListTab
       title="Access tokens"
       lead="A token logs in here, and authorises programs and following nodes. Its role says what it may do."
-      actions={isAdmin && <Button onClick={() => setIsMaking(true)}>New access token</Button>}
-      answer={answer}
+      reply="accessTokens"
+      path="/v1/access-tokens"
+      changedBy="admin"
+      newName="New access token"
+      newDialog={(ends) => <TokenDialog onMade={setSecret} {...ends} />}
+      columns={COLUMNS}
+      acts={actsOf}
+      empty="There are no access tokens, so programs on this machine have the role admin. Once there is a token, they need one too."
     >
-      {({ items }) => (
-        <>
-          <Table
-            label="Access tokens"
-            columns={isAdmin ? [...COLUMNS, revokeColumn(setRemoval)] : COLUMNS}
-            rows={items}
-            keyOf={({ id }) => id}
-            empty="There are no access tokens, so programs on this machine have the role admin. Once there is a token, they need one too."
-          />
-          {isMaking && (
-            <TokenDialog
-              onMade={setSecret}
-              onClose={() => setIsMaking(false)}
-              onDone={answer.reload}
-            />
-          )}
-          {removal !== undefined && (
-            <RemoveDialog
-              removal={removal}
-              onClose={() => setRemoval(undefined)}
-              onDone={answer.reload}
-            />
-          )}
-          {secret !== undefined && !isMaking && (
-            <SecretDialog
-              title="The new access token"
-              secret={secret}
-              hint="Log in with it here, or send it as Authorization: Bearer."
-              onClose={() => setSecret(undefined)}
-            />
-          )}
-        </>
+      {secret !== undefined && (
+        <SecretDialog
+          title="The new access token"
+          secret={secret}
+          hint="Log in with it here, or send it as Authorization: Bearer."
+          onClose={() => setSecret(undefined)}
+        />
       )}
-    </ListCard>
+    </ListTab>
   );
 }
 
@@ -92,33 +66,24 @@ const COLUMNS: readonly Column<Token>[] = [
   { name: "Expires", cell: ({ expiresAtMs }) => <Expiry atMs={expiresAtMs} /> },
 ];
 
-function revokeColumn(onRemove: (removal: Removal) => void): Column<Token> {
-  return {
-    name: "",
-    cell: ({ id, name }) => (
-      <Button
-        kind="danger"
-        label={`Revoke token ${name}`}
-        onClick={() =>
-          onRemove({
-            path: `/v1/access-tokens/${id}`,
-            title: `Revoke the token ${name}`,
-            verb: "Revoke",
-            children: "Its sessions end too. The last admin token can't be revoked.",
-            doneText: `The token ${name} was revoked.`,
-          })
-        }
-      >
-        Revoke
-      </Button>
-    ),
-  };
+function actsOf({ id, name }: Token): readonly RowAct[] {
+  return [
+    {
+      verb: "Revoke",
+      label: `Revoke token ${name}`,
+      open: {
+        path: `/v1/access-tokens/${id}`,
+        title: `Revoke the token ${name}`,
+        verb: "Revoke",
+        children: "Its sessions end too. The last admin token can't be revoked.",
+        doneText: `The token ${name} was revoked.`,
+      },
+    },
+  ];
 }
 
-interface TokenDialogProps {
+interface TokenDialogProps extends DialogEnds {
   onMade(secret: string): void;
-  onClose(): void;
-  onDone(): Promise<void>;
 }
 
 function TokenDialog({ onMade, ...ends }: TokenDialogProps) {

@@ -12,6 +12,7 @@ import { Confirm } from "../../ui/dialog.js";
 import { Select } from "../../ui/field.js";
 import { KeyText } from "../../ui/key-text.js";
 import { Card } from "../../ui/page.js";
+import { type Removal, RemoveDialog } from "../../ui/remove-dialog.js";
 import { Time } from "../../ui/time.js";
 import { done } from "../../ui/toasts.js";
 import { BLOCK_DURATIONS, forMsOf } from "./durations.js";
@@ -61,7 +62,7 @@ function Controls({ subject, changeCount, onChanged }: ControlsProps) {
       }
     >
       <ul class="key-controls">
-        {own.map(({ id, reason, endsAtMs, subjects }) => (
+        {own.map(({ id, revision, reason, endsAtMs, subjects }) => (
           <Control
             key={id}
             what={
@@ -70,16 +71,16 @@ function Controls({ subject, changeCount, onChanged }: ControlsProps) {
                 : `Blocked with ${subjects.length - 1} others`
             }
             {...{ reason, endsAtMs }}
-            onRemove={mayAct ? () => setRemoval({ path: "blocks", id, name: "block" }) : undefined}
+            onRemove={mayAct ? () => setRemoval(toRemoval("block", { id, revision })) : undefined}
           />
         ))}
-        {(overrides.data?.items ?? []).map(({ id, rule, limit, reason, endsAtMs }) => (
+        {(overrides.data?.items ?? []).map(({ id, revision, rule, limit, reason, endsAtMs }) => (
           <Control
             key={id}
             what={`${JSON.stringify(limit).replaceAll('"', "")} under ${rule}`}
             {...{ reason, endsAtMs }}
             onRemove={
-              mayAct ? () => setRemoval({ path: "overrides", id, name: "override" }) : undefined
+              mayAct ? () => setRemoval(toRemoval("override", { id, revision })) : undefined
             }
           />
         ))}
@@ -97,7 +98,7 @@ function Controls({ subject, changeCount, onChanged }: ControlsProps) {
         />
       )}
       {removal !== undefined && (
-        <Remove removal={removal} onClose={() => setRemoval(undefined)} onDone={onChanged} />
+        <RemoveDialog removal={removal} onClose={() => setRemoval(undefined)} onDone={onChanged} />
       )}
     </Card>
   );
@@ -129,29 +130,18 @@ function Control({ what, reason, endsAtMs, onRemove }: ControlProps) {
   );
 }
 
-interface Removal {
-  readonly path: "blocks" | "overrides";
-  readonly id: string;
-  readonly name: "block" | "override";
-}
-
-interface RemoveProps {
-  readonly removal: Removal;
-  onClose(): void;
-  onDone(): Promise<void>;
-}
-
-function Remove({ removal: { path, id, name }, onClose, onDone }: RemoveProps) {
-  const act = async (reason: string) => {
-    await ask("removed", `/v1/${path}/${id}`, { method: "DELETE", body: { reason } });
-    done(`The ${name} was removed.`);
-    await onDone();
+function toRemoval(
+  name: "block" | "override",
+  { id, revision }: { readonly id: string; readonly revision: number },
+): Removal {
+  return {
+    path: `/v1/${name}s/${id}`,
+    revision,
+    title: `Remove the ${name}`,
+    verb: "Remove",
+    children: "It ends on every node within two seconds.",
+    doneText: `The ${name} was removed.`,
   };
-  return (
-    <Confirm title={`Remove the ${name}`} verb="Remove" onClose={onClose} onConfirm={act}>
-      <p>It ends on every node within two seconds.</p>
-    </Confirm>
-  );
 }
 
 interface BlockEverywhereProps {

@@ -1,6 +1,6 @@
 // The page Key: how one caller stands under the rules, why it would be refused, and what an operator can do about it.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { useMay } from "../../api/session.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { KeyText } from "../../ui/key-text.js";
@@ -10,6 +10,7 @@ import { useUrlQuery } from "../../ui/url-query.js";
 import { CallerControls } from "./caller-controls.js";
 import { History } from "./history.js";
 import "./key.css";
+import { requestToExplain } from "./judged.js";
 import {
   type Facts,
   factsOfApiKey,
@@ -107,15 +108,24 @@ interface ExplainedProps {
 
 function Explained({ lookup, facts }: ExplainedProps) {
   const [query] = useUrlQuery();
+  const [counted, setCounted] = useState<Partial<Facts>>();
   const request: Facts = {
     ...facts,
-    method: query.method ?? facts.method ?? "GET",
-    path: query.path ?? facts.path ?? "/",
+    method: query.method ?? counted?.method ?? facts.method ?? "GET",
+    path: query.path ?? counted?.path ?? facts.path ?? "/",
   };
   const maySeeKeys = useMay("operator");
   const [changeCount, setChangeCount] = useState(0);
   const body = { facts: request, counters: true };
   const answer = useAnswer("explain", "/v1/explain", { body, everyMs: EVERY_MS });
+  // The caller was looked up without a request: one that is counted says more than GET /.
+  const isOpen = query.method === undefined && query.path === undefined && counted === undefined;
+  useEffect(() => {
+    if (!isOpen || answer.data === undefined) return;
+    const { method, path } =
+      requestToExplain(answer.data.rules, lookup.by === "key" ? lookup.rule : "") ?? {};
+    setCounted({ ...(method && { method }), ...(path && { path }) });
+  }, [answer.data, isOpen]);
   const changed = async () => {
     setChangeCount((count) => count + 1);
     await answer.reload();

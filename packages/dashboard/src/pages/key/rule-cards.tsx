@@ -12,7 +12,9 @@ import { Badge, Card } from "../../ui/page.js";
 import { Empty } from "../../ui/states.js";
 import { toUrl, useUrlQuery } from "../../ui/url-query.js";
 import { toRuleAddress } from "../rules/addresses.js";
+import { sayKey } from "../rules/words.js";
 import { type Act, ActDialog } from "./act-dialogs.js";
+import { countsByOther, requestOf } from "./judged.js";
 import type { Facts } from "./lookup.js";
 import { Trail } from "./trail.js";
 import type { ExplainedLimit, ExplainedRule } from "./words.js";
@@ -97,6 +99,9 @@ function RuleCard({ explained, facts, onChanged }: RuleCardProps) {
           counted as <KeyText value={explained.key} />
         </p>
       )}
+      {countsByOther(explained) && (
+        <p class="note">It counts {sayKey(explained.keyType)}, which this look-up does not have.</p>
+      )}
       {isBlocked && (
         <p class="notice key-blocked">
           Blocked {explained.blockedMs === null ? "until it is unblocked" : "for "}
@@ -131,9 +136,7 @@ function State({ rule }: { readonly rule: ExplainedRule }) {
   if (rule.switch === "deny") return <Badge kind="bad">denies all</Badge>;
   if (rule.notApplied !== null)
     return (
-      <Badge kind={rule.notApplied === "refused" ? "bad" : "plain"}>
-        {rule.notApplied === "refused" ? "refuses" : "does not count it"}
-      </Badge>
+      <Badge>{countsByOther(rule) ? `counts ${sayKey(rule.keyType)}` : "does not count it"}</Badge>
     );
   const passes = rule.blockedMs === 0 && rule.limits.every(({ wouldPass }) => wouldPass);
   if (passes) return <Badge kind="good">passes</Badge>;
@@ -165,11 +168,9 @@ function LimitGauge({ rule, limit }: { readonly rule: string; readonly limit: Ex
 function Elsewhere({ rule }: { readonly rule: ExplainedRule }) {
   const [, setQuery] = useUrlQuery();
   if (rule.isMatch) return null;
-  const wantedOf = (on: string) =>
-    rule.conditions.find((condition) => condition.on === on)?.wanted.split(", ")[0];
-  const path = wantedOf("path");
-  const method = wantedOf("method");
-  if (path === undefined && method === undefined) return null;
+  const request = requestOf(rule);
+  if (request === undefined) return null;
+  const { method, path } = request;
   return (
     <Button kind="quiet" onClick={() => setQuery({ method, path })}>
       Explain {method ?? "GET"} {path ?? "/"} instead

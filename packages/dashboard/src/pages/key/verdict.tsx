@@ -3,6 +3,8 @@
 import { formatDuration } from "../../ui/format.js";
 import { KeyText } from "../../ui/key-text.js";
 import { Badge } from "../../ui/page.js";
+import { sayKey } from "../rules/words.js";
+import { judge } from "./judged.js";
 import type { Facts } from "./lookup.js";
 import { type Explanation, refusalOf } from "./words.js";
 
@@ -12,12 +14,39 @@ interface VerdictProps {
 }
 
 /** The answer that a request would get. */
-export function Verdict({ explanation, facts: { method, path } }: VerdictProps) {
+export function Verdict({ explanation: whole, facts: { method, path } }: VerdictProps) {
+  const { explanation, leftOut } = judge(whole);
+  const names = leftOut.map(({ rule, keyType }) => `${rule} (${sayKey(keyType)})`);
+  const shown = names.slice(0, LEFT_OUT_MAX).join(", ");
+  const more = names.length > LEFT_OUT_MAX ? ` and ${names.length - LEFT_OUT_MAX} more` : "";
+  return (
+    <section class="card key-verdict" aria-label="What would happen now">
+      {explanation === undefined ? (
+        <p class="key-answer">
+          <Badge>not known</Badge> No rule that matches <KeyText value={`${method} ${path}`} />{" "}
+          counts this caller.
+        </p>
+      ) : (
+        <Answer explanation={explanation} facts={{ method, path }} />
+      )}
+      {names.length > 0 && (
+        <p class="note">
+          Left out, since the look-up does not have what they count by: {shown}
+          {more}.
+        </p>
+      )}
+    </section>
+  );
+}
+
+const LEFT_OUT_MAX = 5;
+
+function Answer({ explanation, facts: { method, path } }: VerdictProps) {
   const refusal = refusalOf(explanation);
   const { allowed, delayMs } = explanation;
   const matching = explanation.rules.filter(({ isMatch }) => isMatch).length;
   return (
-    <section class="card key-verdict" aria-label="What would happen now">
+    <>
       <p class="key-answer">
         <Badge kind={allowed ? "good" : "bad"}>{allowed ? "allowed" : "refused"}</Badge>{" "}
         <span>
@@ -33,7 +62,7 @@ export function Verdict({ explanation, facts: { method, path } }: VerdictProps) 
           <p class="note">{refusal.what}</p>
         </>
       )}
-    </section>
+    </>
   );
 }
 

@@ -4,9 +4,9 @@
 import { useEffect, useReducer, useState } from "preact/hooks";
 import type { LiveFleet, LiveRefusal, LiveTick } from "sluice-server/api";
 import type { ApiError } from "../../api/client.js";
-import { useSeesKeys } from "../../api/session.js";
+import { openLive } from "../../api/live-stream.js";
+import { useSeesKeys, useSession } from "../../api/session.js";
 import { addSecond, type LiveHistory, NO_HISTORY, toHistory } from "./history.js";
-import { openLive } from "./live-stream.js";
 
 /** The newest refusals that are listed. */
 const REFUSALS_MAX = 20;
@@ -40,6 +40,7 @@ type Step =
 
 /** What happens, and how to stop and continue. @param node - Undefined: on all nodes. */
 export function useLive(node: string | undefined) {
+  const session = useSession();
   const seesKeys = useSeesKeys();
   const [state, take] = useReducer(next, START);
   const [paused, setPaused] = useState<LiveState | undefined>(undefined);
@@ -55,7 +56,8 @@ export function useLive(node: string | undefined) {
         onLost: (error) => take({ kind: "lost", error }),
       },
     );
-  }, [seesKeys, node]);
+    // A stream ends with its session; the next login opens it again.
+  }, [session, seesKeys, node]);
   return {
     live: paused ?? state,
     isPaused: paused !== undefined,

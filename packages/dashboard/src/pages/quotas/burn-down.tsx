@@ -8,7 +8,9 @@ import { Chart } from "../../ui/chart.js";
 import { formatShort } from "../../ui/format.js";
 import { Loaded } from "../../ui/states.js";
 import { toBurnDown } from "./burn-down-data.js";
-import type { Quota } from "./tenant-quotas.js";
+
+/** How one quota stands. */
+export type Quota = ReplyOf<"quotas">["items"][number];
 
 interface BurnDownProps {
   readonly tenant: string;

@@ -1,7 +1,6 @@
 // The quotas of one tenant: each with its gauge, its burn-down and what an operator can do; below them the ledger.
 
 import { useState } from "preact/hooks";
-import type { ReplyOf } from "sluice-server/api";
 import { useMay } from "../../api/session.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { Button } from "../../ui/button.js";
@@ -10,12 +9,9 @@ import { Gauge } from "../../ui/gauge.js";
 import { Card } from "../../ui/page.js";
 import { Empty, Loaded } from "../../ui/states.js";
 import { Time } from "../../ui/time.js";
-import { BurnDown } from "./burn-down.js";
+import { BurnDown, type Quota } from "./burn-down.js";
 import { CorrectionDialog, type CorrectionVerb } from "./correction-dialog.js";
 import { Ledger } from "./ledger.js";
-
-/** How one quota stands. */
-export type Quota = ReplyOf<"quotas">["items"][number];
 
 /** The quotas of a tenant. */
 export function TenantQuotas({ tenant }: { readonly tenant: string }) {

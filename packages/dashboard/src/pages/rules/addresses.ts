@@ -26,6 +26,12 @@ export function toEditAddress(draft?: number): string {
   return draft === undefined ? `${BASE}/edit` : `${BASE}/edit/${draft}`;
 }
 
+/** The editor of a new draft, at the place of a rule in the published rules: `rule set 3:27`. */
+export function toEditPlaceAddress(place: string | null | undefined): string {
+  const [, line] = /:(\d+)$/.exec(place ?? "") ?? [];
+  return line === undefined ? toEditAddress() : `${toEditAddress()}?line=${line}`;
+}
+
 /** What a draft would have done, with the button that publishes it. */
 export function toReviewAddress(draft: number): string {
   return `${BASE}/preview/${draft}`;

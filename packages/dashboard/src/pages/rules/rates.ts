@@ -3,7 +3,8 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { LiveFleet, LiveTick } from "sluice-server/api";
-import { openLive } from "../live/live-stream.js";
+import { openLive } from "../../api/live-stream.js";
+import { useSession } from "../../api/session.js";
 
 /** The rates of one rule; the latest last. */
 export interface RateHistory {
@@ -32,6 +33,7 @@ const histories = new Map<string, RateHistory>();
 
 /** Reads the rates of all rules, each second. */
 export function useRates(): Rates {
+  const session = useSession();
   const [tick, setTick] = useState<LiveTick | undefined>(undefined);
   useEffect(
     () =>
@@ -47,7 +49,8 @@ export function useRates(): Rates {
           onLost: () => {},
         },
       ),
-    [],
+    // A stream ends with its session; the next login opens it again.
+    [session],
   );
   return { tick, of: (rule) => histories.get(rule), lately };
 }

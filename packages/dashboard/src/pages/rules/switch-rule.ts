@@ -1,4 +1,5 @@
-// The kill switch of a rule, or of all rules. With a control plane it holds on every node; without one, on this node.
+// The kill switch of a rule, or of all rules. With a control plane it holds on every node; without one, on this node. A
+// switch that was set for this node alone comes before that of the control plane, so it ends with every change made here.
 
 import { ApiError, ask } from "../../api/client.js";
 
@@ -30,8 +31,9 @@ export async function switchRule(request: SwitchRequest): Promise<void> {
     return;
   }
   const path = `/v1/switches/${part}`;
+  await endNodeSwitch(id, reason);
   if (to === "on") {
-    await ask("removed", path, { method: "DELETE", body: { reason } });
+    await removeSwitch(path, reason);
     return;
   }
   const put = { method: "PUT", body: { state: to, reason } } as const;
@@ -41,5 +43,21 @@ export async function switchRule(request: SwitchRequest): Promise<void> {
     // Another operator switched it meanwhile: what was asked for holds all the same.
     if (!(error instanceof ApiError) || (error.status !== 428 && error.status !== 409)) throw error;
     await ask("switch", path, isSwitched ? put : { ...put, ifMatch: "*" });
+  }
+}
+
+/** Without a switch at this node it does nothing. */
+async function endNodeSwitch(id: string, reason: string): Promise<void> {
+  const { items } = await ask("nodeSwitches", "/v1/node/switches");
+  if (!items.some(({ rule }) => rule === id)) return;
+  await removeSwitch(`/v1/node/switches/${encodeURIComponent(id)}`, reason);
+}
+
+/** The switch may have been set for the node alone, or be gone meanwhile: what was asked for holds all the same. */
+async function removeSwitch(path: string, reason: string): Promise<void> {
+  try {
+    await ask("removed", path, { method: "DELETE", body: { reason } });
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
   }
 }

@@ -15,7 +15,10 @@ import { Player, SCRUB_MAX, usePlaying } from "./player.js";
 import { Shapes } from "./shapes.js";
 import { Summary } from "./summary.js";
 import { type ShownView, useView } from "./use-view.js";
-import "./playground.css";
+import "./settings.css";
+import "./player.css";
+import "./lanes.css";
+import "./summary.css";
 
 /** The whole page. `url` changes when a link leads to another view. */
 export function PlaygroundView({ url }: { readonly url: string }) {

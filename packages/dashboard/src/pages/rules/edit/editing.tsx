@@ -109,7 +109,7 @@ interface DraftEditorProps {
 
 /** A draft in the editor. */
 function DraftEditor({ draft, text: given, title }: DraftEditorProps) {
-  const { route } = useLocation();
+  const { route, query } = useLocation();
   const maySave = useMay("operator");
   const [saved, setSaved] = useState(draft);
   const [text, setText] = useState(given);
@@ -176,6 +176,7 @@ function DraftEditor({ draft, text: given, title }: DraftEditorProps) {
       <EditorBox
         key={shown.turn}
         text={shown.text}
+        line={shown.turn === 0 ? Number(query.line) || undefined : undefined}
         isReadOnly={!maySave}
         onChange={setText}
         onSave={() => void save()}

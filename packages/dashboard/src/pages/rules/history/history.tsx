@@ -7,6 +7,7 @@ import { NeedsControlPlane } from "../../../ui/control-plane.js";
 import { Badge, Card, Page } from "../../../ui/page.js";
 import { Loaded } from "../../../ui/states.js";
 import { Table } from "../../../ui/table.js";
+import { Time } from "../../../ui/time.js";
 import { HISTORY_ADDRESS, RULES_ADDRESS, toEditAddress, toVersionAddress } from "../addresses.js";
 import { type VersionHead, VersionState } from "./version-state.js";
 
@@ -86,6 +87,12 @@ function VersionPage({ after, until }: VersionPageProps) {
                     ),
                   },
                   { name: "State", cell: ({ status }) => <VersionState status={status} /> },
+                  {
+                    name: "Published",
+                    cell: ({ publishedAtMs }) =>
+                      publishedAtMs === undefined ? "–" : <Time atMs={publishedAtMs} />,
+                  },
+                  { name: "By", cell: ({ publishedBy }) => <bdi>{publishedBy ?? "–"}</bdi> },
                   { name: "Note", cell: ({ note }) => <bdi>{note === "" ? "–" : note}</bdi> },
                   {
                     name: "Based on",

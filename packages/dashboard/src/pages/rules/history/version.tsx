@@ -13,6 +13,7 @@ import { Confirm } from "../../../ui/dialog.js";
 import { LongText } from "../../../ui/long-text.js";
 import { Card, Page } from "../../../ui/page.js";
 import { Loaded } from "../../../ui/states.js";
+import { Time } from "../../../ui/time.js";
 import { done } from "../../../ui/toasts.js";
 import { HISTORY_ADDRESS, toEditAddress, toReviewAddress, toVersionAddress } from "../addresses.js";
 import { RuleSetDiff } from "./rule-set-diff.js";
@@ -75,12 +76,27 @@ function Changes({ version: { number, basedOn } }: { readonly version: RuleSet }
   );
 }
 
+/** Nothing of drafts, and of versions that an earlier release published. */
+function Published({ version: { publishedAtMs, publishedBy } }: { readonly version: RuleSet }) {
+  if (publishedAtMs === undefined) return null;
+  return (
+    <>
+      Published <Time atMs={publishedAtMs} /> by <bdi>{publishedBy}</bdi>.
+    </>
+  );
+}
+
 function Acts({ version }: { readonly version: RuleSet }) {
   const { number, status } = version;
   const mayEdit = useMay("operator");
   const mayPublish = useMay("admin");
   const [isAsked, setIsAsked] = useState(false);
-  if (status === "published") return <p>These are the rules in force.</p>;
+  if (status === "published")
+    return (
+      <p>
+        These are the rules in force. <Published version={version} />
+      </p>
+    );
   if (status === "draft")
     return (
       <div class="rules-act">
@@ -99,7 +115,9 @@ function Acts({ version }: { readonly version: RuleSet }) {
     );
   return (
     <div class="rules-act">
-      <p>It was in force until another version was published.</p>
+      <p>
+        It was in force until another version was published. <Published version={version} />
+      </p>
       {mayPublish && (
         <Button kind="danger" onClick={() => setIsAsked(true)}>
           Roll back to it

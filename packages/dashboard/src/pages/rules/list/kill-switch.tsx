@@ -2,6 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { useControlPlane, useMay } from "../../../api/session.js";
+import { useAnswer } from "../../../api/use-answer.js";
 import { Button } from "../../../ui/button.js";
 import { Confirm } from "../../../ui/dialog.js";
 import { Select } from "../../../ui/field.js";
@@ -69,17 +70,21 @@ export function AllRulesState({
 }: AllRulesStateProps) {
   const [isOpen, setIsOpen] = useState(false);
   const maySwitch = useMaySwitch();
-  if (isEnabled && switchedTo === "on") return null;
+  const isOn = isEnabled && switchedTo === "on";
+  const where = useIsOnNodeAlone(!isOn) ? " This node alone is switched." : "";
+  if (isOn) return null;
   return (
     <div class="notice rules-act">
       <p role="status">
         {switchedTo === "deny" ? (
           <>
             <strong>All requests are refused:</strong> an operator has switched everything to deny.
+            {where}
           </>
         ) : (
           <>
             <strong>All rules are off:</strong> every request passes and nothing is counted.
+            {where}
           </>
         )}
       </p>
@@ -146,6 +151,13 @@ function SwitchOnDialog({ onClose, onChanged }: Omit<DialogProps, "switchedTo">)
       </p>
     </Confirm>
   );
+}
+
+/** Whether all rules are switched by a switch of this node, and not of the control plane. */
+function useIsOnNodeAlone(isSwitched: boolean): boolean {
+  const isAsked = useControlPlane() !== "none" && isSwitched;
+  const { data } = useAnswer("nodeSwitches", isAsked ? "/v1/node/switches" : undefined);
+  return isSwitched && data?.items.some(({ rule }) => rule === ALL_RULES) === true;
 }
 
 /** A follower is switched at its control plane. */

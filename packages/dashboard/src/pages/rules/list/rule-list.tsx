@@ -15,7 +15,7 @@ import { Sparkline } from "../../../ui/sparkline.js";
 import { Empty, Loaded } from "../../../ui/states.js";
 import { type Column, Table } from "../../../ui/table.js";
 import { HISTORY_ADDRESS, RULES_ADDRESS, toEditAddress, toRuleAddress } from "../addresses.js";
-import { type Rates, sayWhere, useRates } from "../rates.js";
+import { type RateHistory, type Rates, sayWhere, useRates } from "../rates.js";
 import { type RuleView, sayMatch, sayRule, statesOf } from "../words.js";
 import { AllRulesState, KillSwitch } from "./kill-switch.js";
 
@@ -226,7 +226,7 @@ function columnsOf(rates: Rates): readonly Column<RuleView>[] {
         const history = rates.of(id);
         return (
           <Sparkline
-            values={history === undefined ? [] : total(history.allowed, history.refused)}
+            values={history === undefined ? [] : total(history)}
             label={`Requests under ${id}`}
           />
         );
@@ -241,6 +241,7 @@ function columnsOf(rates: Rates): readonly Column<RuleView>[] {
   ];
 }
 
-function total(allowed: readonly number[], refused: readonly number[]): readonly number[] {
-  return allowed.map((value, at) => value + (refused[at] ?? 0));
+/** Requests that a rule in shadow mode would refuse count too: they came. */
+function total({ allowed, refused, shadowed }: RateHistory): readonly number[] {
+  return allowed.map((value, at) => value + (refused[at] ?? 0) + (shadowed[at] ?? 0));
 }

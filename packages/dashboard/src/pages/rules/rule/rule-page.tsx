@@ -5,11 +5,12 @@ import type { ReplyOf } from "sluice-server/api";
 import { CLEAR_KEYS, useMay, useSeesKeys } from "../../../api/session.js";
 import { useAnswer } from "../../../api/use-answer.js";
 import { Chart, type ChartSeries } from "../../../ui/chart.js";
+import { useHasControlPlane } from "../../../ui/control-plane.js";
 import { formatRate, formatShare } from "../../../ui/format.js";
 import { Badge, Card, Page } from "../../../ui/page.js";
 import { Empty, Loaded } from "../../../ui/states.js";
 import { Table } from "../../../ui/table.js";
-import { RULES_ADDRESS, toKeyAddress } from "../addresses.js";
+import { RULES_ADDRESS, toEditPlaceAddress, toKeyAddress } from "../addresses.js";
 import { type RateHistory, useRates } from "../rates.js";
 import {
   type RuleView,
@@ -35,14 +36,24 @@ const NOTHING: RateHistory = { times: [], allowed: [], refused: [], shadowed: []
 export function RulePage({ id }: { readonly id: string }) {
   const answer = useAnswer("rules", "/v1/rules");
   const rule = answer.data?.rules.find((each) => each.id === id);
+  const hasControlPlane = useHasControlPlane();
+  const isOperator = useMay("operator");
+  const mayEdit = isOperator && hasControlPlane;
   return (
     <Page
       title={id}
       lead={rule === undefined ? " " : `${sayMatch(rule.match)}: ${sayRule(rule)}`}
       actions={
-        <a class="button plain" href={RULES_ADDRESS}>
-          All rules
-        </a>
+        <>
+          <a class="button plain" href={RULES_ADDRESS}>
+            All rules
+          </a>
+          {mayEdit && rule !== undefined && (
+            <a class="button plain" href={toEditPlaceAddress(rule.place)}>
+              Edit this rule
+            </a>
+          )}
+        </>
       }
     >
       <Loaded answer={answer} lines={6}>
@@ -96,7 +107,7 @@ function Details({ rule, isSwitched, onChanged }: DetailsProps) {
         <Facts rule={rule} />
       </Card>
       {mayAct && <RuleActs rule={rule} isSwitched={isSwitched} onChanged={onChanged} />}
-      <Card title={`Hottest keys${where}`}>
+      <Card title={`Busiest keys${where}`}>
         <Keys rule={rule.id} top={top} of="hottest" seesKeys={seesKeys} />
       </Card>
       <Card title={`Most refused keys${where}`}>
@@ -133,6 +144,9 @@ function Facts({ rule }: { readonly rule: RuleView }) {
     ["Counted", sayKey(keyType)],
     ["Requests beyond it", `are ${BEYOND[onExceed] ?? onExceed}`],
     ["Consistency", rule.consistency ?? "strict"],
+    ...(rule.across === undefined || rule.across === "each"
+      ? []
+      : [["Across regions", rule.across] as [string, string]]),
     ["Rollout", rolloutPercent === 100 ? "all keys" : `${rolloutPercent}% of keys`],
     ...Object.entries(tiers).map(([tier, own]): [string, string] => [
       `Tier ${tier}`,
@@ -172,7 +186,7 @@ function Keys({ rule, top, of, seesKeys }: KeysProps) {
       : (rate?.blockedPerSecond ?? 0);
   return (
     <Table
-      label={of === "hottest" ? "Hottest keys" : "Most refused keys"}
+      label={of === "hottest" ? "Busiest keys" : "Most refused keys"}
       rows={(top?.[of] ?? []).slice(0, 10)}
       keyOf={({ key }) => key}
       columns={[

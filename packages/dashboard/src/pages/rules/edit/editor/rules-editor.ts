@@ -5,8 +5,8 @@ import { closeBrackets, closeBracketsKeymap, completionKeymap } from "@codemirro
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { yaml } from "@codemirror/lang-yaml";
 import { bracketMatching, ensureSyntaxTree, indentOnInput } from "@codemirror/language";
-import { type Diagnostic, linter, lintGutter, lintKeymap } from "@codemirror/lint";
-import { EditorState, type Text } from "@codemirror/state";
+import { type Diagnostic, forceLinting, linter, lintGutter, lintKeymap } from "@codemirror/lint";
+import { EditorState, StateEffect, type Text } from "@codemirror/state";
 import {
   drawSelection,
   EditorView,
@@ -34,8 +34,8 @@ export interface RulesEditorOptions {
   readonly isReadOnly: boolean;
   /** After every change. */
   onChange(text: string): void;
-  /** After a check: what is wrong, or undefined while it is not known. */
-  onChecked(problems: readonly EditorProblem[]): void;
+  /** After a check: what is wrong, or undefined if the service did not answer. */
+  onChecked(problems: readonly EditorProblem[] | undefined): void;
   /** Control-S. */
   onSave(): void;
 }
@@ -44,8 +44,8 @@ export interface RulesEditorOptions {
 export interface RulesEditor {
   /** Puts the cursor on a line, and shows it. */
   goTo(line: number): void;
-  /** Replaces everything. */
-  setText(text: string): void;
+  /** Checks the rules now. */
+  check(): void;
   close(): void;
 }
 
@@ -53,6 +53,8 @@ const CHECK_DELAY_MS = 350;
 const PARSE_MS_MAX = 50;
 /** Longer rules are checked by the service alone. */
 const SCHEMA_LENGTH_MAX = 200_000;
+
+const checkAgain = StateEffect.define<null>();
 
 /** Opens an editor in an element. */
 export function openRulesEditor(host: HTMLElement, options: RulesEditorOptions): RulesEditor {
@@ -64,8 +66,10 @@ export function openRulesEditor(host: HTMLElement, options: RulesEditorOptions):
       view.dispatch({ selection: { anchor: line.from }, scrollIntoView: true });
       view.focus();
     },
-    setText: (text) => {
-      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+    check: () => {
+      // The linter runs only after a change.
+      view.dispatch({ effects: checkAgain.of(null) });
+      forceLinting(view);
     },
     close: () => view.destroy(),
   };
@@ -91,7 +95,11 @@ function toState(options: RulesEditorOptions): EditorState {
       theme,
       schemaHelp,
       lintGutter(),
-      linter((view) => check(view, options), { delay: CHECK_DELAY_MS }),
+      linter((view) => check(view, options), {
+        delay: CHECK_DELAY_MS,
+        needsRefresh: ({ transactions }) =>
+          transactions.some(({ effects }) => effects.some((effect) => effect.is(checkAgain))),
+      }),
       EditorView.lineWrapping,
       EditorState.readOnly.of(options.isReadOnly),
       EditorView.domEventHandlers({ beforeinput: replaceLines }),
@@ -139,7 +147,7 @@ async function check(view: EditorView, options: RulesEditorOptions): Promise<Dia
     text.length > SCHEMA_LENGTH_MAX ? null : ensureSyntaxTree(view.state, doc.length, PARSE_MS_MAX);
   const bySchema = tree === null ? [] : schemaProblems(text, tree.topNode);
   const byService = await askService(text);
-  const diagnostics = byService.map((problem) => toDiagnostic(doc, problem));
+  const diagnostics = (byService ?? []).map((problem) => toDiagnostic(doc, problem));
   const lines = new Set(diagnostics.map(({ from }) => doc.lineAt(from).number));
   for (const { from, to, message } of bySchema)
     if (!lines.has(doc.lineAt(from).number))
@@ -147,19 +155,20 @@ async function check(view: EditorView, options: RulesEditorOptions): Promise<Dia
   diagnostics.sort((a, b) => a.from - b.from);
   if (view.state.doc === doc)
     options.onChecked(
-      diagnostics.map(({ from, message }) => ({ line: doc.lineAt(from).number, message })),
+      byService &&
+        diagnostics.map(({ from, message }) => ({ line: doc.lineAt(from).number, message })),
     );
   return diagnostics;
 }
 
-/** Empty if the service does not answer: a draft can be saved all the same, and publishing checks again. */
-async function askService(text: string): Promise<readonly RuleProblem[]> {
+/** Undefined if the service does not answer: a draft can be saved all the same, and publishing checks again. */
+async function askService(text: string): Promise<readonly RuleProblem[] | undefined> {
   try {
     const body = { text };
     const answer = await ask("validation", "/v1/rule-sets/validate", { method: "POST", body });
     return answer.problems as readonly RuleProblem[];
   } catch {
-    return [];
+    return undefined;
   }
 }
 

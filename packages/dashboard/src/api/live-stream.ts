@@ -2,10 +2,9 @@
 // little later each time, and stops when the service says that the login has ended.
 
 import type { LiveBegin, LiveTick } from "sluice-server/api";
-import { type ApiError, openStream } from "../../api/client.js";
-import { CLEAR_KEYS } from "../../api/session.js";
-import { after } from "../../base/clock.js";
-import { toUrl } from "../../ui/url-query.js";
+import { after } from "../base/clock.js";
+import { type ApiError, openStream } from "./client.js";
+import { CLEAR_KEYS } from "./session.js";
 
 /** What a stream calls. */
 export interface LiveListener {
@@ -71,8 +70,8 @@ async function read(
   try {
     listen();
     const rules = hasAllRules ? "all" : undefined;
-    const query = { keys: showsKeys ? "clear" : undefined, node, rules };
-    const body = await openStream(toUrl("/v1/live", query), {
+    const body = await openStream("/v1/live", {
+      query: { keys: showsKeys ? "clear" : undefined, node, rules },
       headers: showsKeys ? CLEAR_KEYS : {},
       signal: AbortSignal.any([signal, silence.signal]),
     });

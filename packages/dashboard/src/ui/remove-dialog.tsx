@@ -1,9 +1,9 @@
 // The dialog that removes or revokes something.
 
 import type { ComponentChildren } from "preact";
-import { ask } from "../../api/client.js";
-import { Confirm } from "../../ui/dialog.js";
-import { done } from "../../ui/toasts.js";
+import { ask } from "../api/client.js";
+import { Confirm } from "./dialog.js";
+import { done } from "./toasts.js";
 
 /** What is removed. */
 export interface Removal {
