@@ -9,7 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseConfig, startService } from "sluice-server";
 
-const ANSWER_MS = 200;
+/** Lets the model go on with its answer. */
+let finish = () => {};
+/** Resolves when the model's answer has ended, or was cut off. */
+let ended = Promise.resolve();
 
 // Streams an answer as OpenAI's chat completions do; the tokens are in the last event.
 const backend = createServer((request, response) => {
@@ -17,13 +20,12 @@ const backend = createServer((request, response) => {
   response.writeHead(200, { "content-type": "text/event-stream" });
   const send = (data: object) => response.write(`data: ${JSON.stringify(data)}\n\n`);
   send({ choices: [{ delta: { content: "Rain on the roof, " } }], usage: null });
-  // The client has read so far, or is gone.
-  const rest = setTimeout(() => {
+  finish = () => {
     send({ choices: [{ delta: { content: "and tea." } }], usage: null });
     send({ choices: [], usage: { prompt_tokens: 12, completion_tokens: 38, total_tokens: 50 } });
     response.end("data: [DONE]\n\n");
-  }, ANSWER_MS);
-  response.on("close", () => clearTimeout(rest));
+  };
+  ended = new Promise((resolve) => response.on("close", resolve));
 });
 await new Promise<void>((resolve) => backend.listen(0, "127.0.0.1", resolve));
 const { port } = backend.address() as AddressInfo;
@@ -83,6 +85,7 @@ async function until(tokens: number): Promise<void> {
 console.log(`at first: ${await left()}`);
 const reader = await ask();
 console.log(`while it streams: ${await left()}`);
+finish();
 while (!(await reader.read()).done);
 await until(9_950);
 console.log("after its 50 tokens: 9950");
@@ -91,7 +94,7 @@ console.log("after its 50 tokens: 9950");
 const client = new AbortController();
 await ask(client.signal);
 client.abort();
-await new Promise((resolve) => setTimeout(resolve, 2 * ANSWER_MS));
+await ended;
 console.log(`after one that hung up: ${await left()}`);
 
 await service.close();
