@@ -3,8 +3,8 @@
 import { render } from "preact";
 import { ThemeButton } from "./app/theme.js";
 import { PlaygroundView } from "./pages/playground/view/playground-view.js";
+import { Toasts } from "./ui/dialogs/toasts.js";
 import { Logo } from "./ui/icons.js";
-import { Toasts } from "./ui/toasts.js";
 import "./style/tokens.css";
 import "./style/base.css";
 import "./style/layout.css";

@@ -12,4 +12,4 @@ export type {
   LiveStore,
   LiveTick,
 } from "./admin/live/live-event.js";
-export type { ReplyName, ReplyOf } from "./admin/reply-schemas.js";
+export type { ReplyName, ReplyOf } from "./admin/replies/reply-schemas.js";

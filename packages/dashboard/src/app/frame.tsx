@@ -4,8 +4,8 @@ import type { ComponentChildren } from "preact";
 import { useLocation } from "preact-iso";
 import { useKeepAlive } from "../api/keep-alive.js";
 import { logOut, useSession } from "../api/session.js";
-import { Button } from "../ui/button.js";
-import { useCurrentInView } from "../ui/current-in-view.js";
+import { report } from "../ui/dialogs/toasts.js";
+import { Button } from "../ui/forms/button.js";
 import {
   AccessIcon,
   AuditIcon,
@@ -16,7 +16,7 @@ import {
   QuotaIcon,
   RulesIcon,
 } from "../ui/icons.js";
-import { report } from "../ui/toasts.js";
+import { useCurrentInView } from "../ui/page/current-in-view.js";
 import { ThemeButton } from "./theme.js";
 
 const HOME = "/dashboard/";

@@ -4,8 +4,8 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../api/client.js";
 import { logIn, type Session } from "../api/session.js";
-import { Button } from "../ui/button.js";
-import { Field } from "../ui/field.js";
+import { Button } from "../ui/forms/button.js";
+import { Field } from "../ui/forms/field.js";
 import { Logo } from "../ui/icons.js";
 
 interface LoginProps {

@@ -2,7 +2,7 @@
 
 import { lazy, Route, Router, useLocation } from "preact-iso";
 import { Live } from "../pages/live/live.js";
-import { Empty } from "../ui/states.js";
+import { Empty } from "../ui/page/states.js";
 
 const Rules = lazy(() => import("../pages/rules/rules.js").then(({ Rules: page }) => page));
 const Key = lazy(() => import("../pages/key/key.js").then(({ Key: page }) => page));

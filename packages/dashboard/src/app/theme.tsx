@@ -1,7 +1,7 @@
 // Light or dark: as the system says, unless the user has chosen. The choice is kept in the browser.
 
 import { useState } from "preact/hooks";
-import { Button } from "../ui/button.js";
+import { Button } from "../ui/forms/button.js";
 
 type Theme = "system" | "light" | "dark";
 

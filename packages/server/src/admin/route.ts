@@ -7,11 +7,11 @@ import { object, type Shape } from "sluice/shapes";
 import type { ControlPlane } from "../control/control-plane.js";
 import type { Role } from "../control/credentials/access-tokens.js";
 import type { Core } from "../core/core.js";
-import type { AdminReply, StreamedReply } from "./admin-reply.js";
 import type { Caller } from "./auth/caller.js";
 import type { ClearKeys } from "./auth/clear-keys.js";
 import type { Logins } from "./auth/logins.js";
 import type { LiveFeed } from "./live/live-feed.js";
+import type { AdminReply, StreamedReply } from "./replies/admin-reply.js";
 import type { ActsOnce } from "./routes/counters/once.js";
 import type { AdminControl } from "./service-control.js";
 

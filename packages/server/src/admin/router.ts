@@ -6,16 +6,16 @@ import { RulesError } from "sluice/rules";
 import { ServerError, show } from "../base/errors.js";
 import { ConflictError } from "../control/changes/changes.js";
 import { mayActAs } from "../control/credentials/access-tokens.js";
+import { ANONYMOUS, type Caller } from "./auth/caller.js";
+import type { Guard } from "./auth/guard.js";
 import {
   type AdminReply,
   conflict,
   MethodError,
   type StreamedReply,
   unusableRules,
-} from "./admin-reply.js";
-import { ANONYMOUS, type Caller } from "./auth/caller.js";
-import type { Guard } from "./auth/guard.js";
-import { readBody, readQuery, withoutNul } from "./request-input.js";
+} from "./replies/admin-reply.js";
+import { readBody, readQuery, withoutNul } from "./request/request-input.js";
 import type { AdminContext, AdminRequest, Route } from "./route.js";
 
 /** These are answered before a request gets here, unless its method is wrong. */

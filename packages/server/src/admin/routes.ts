@@ -1,7 +1,7 @@
 // The table of routes, health apart. Everything that is answered is here, with the role that it needs.
 
-import { text } from "./admin-reply.js";
 import { toOpenApi } from "./openapi.js";
+import { text } from "./replies/admin-reply.js";
 import type { Route } from "./route.js";
 import { route } from "./route.js";
 import { accessTokenRoutes } from "./routes/control/access-token-routes.js";

@@ -1,16 +1,16 @@
 // The page Access: who may use what. Plans, tenants, their API keys, tokens of this API, overrides and blocks.
 
 import { useLocation } from "preact-iso";
-import { NeedsControlPlane } from "../../ui/control-plane.js";
-import { Page } from "../../ui/page.js";
-import { Tabs } from "../../ui/tabs.js";
+import { NeedsControlPlane } from "../../ui/page/control-plane.js";
+import { Page } from "../../ui/page/page.js";
+import { Tabs } from "../../ui/page/tabs.js";
 import "./access.css";
-import { ApiKeysTab } from "./api-keys-tab.js";
 import { BlocksTab } from "./blocks-tab.js";
+import { ApiKeysTab } from "./credentials/api-keys-tab.js";
+import { TokensTab } from "./credentials/tokens-tab.js";
 import { OverridesTab } from "./overrides-tab.js";
 import { PlansTab } from "./plans-tab.js";
-import { TenantsTab } from "./tenants-tab.js";
-import { TokensTab } from "./tokens-tab.js";
+import { TenantsTab } from "./tenants/tenants-tab.js";
 
 const HOME = "/dashboard/access";
 const TABS = [

@@ -3,10 +3,10 @@
 import { useState } from "preact/hooks";
 import type { ReplyOf } from "sluice-server/api";
 import { ask } from "../../api/client.js";
-import { Field, TextArea } from "../../ui/field.js";
-import { KeyText } from "../../ui/key-text.js";
-import { fromLocalTime } from "../../ui/local-time.js";
-import type { Column } from "../../ui/table.js";
+import { fromLocalTime } from "../../ui/formats/local-time.js";
+import { Field, TextArea } from "../../ui/forms/field.js";
+import type { Column } from "../../ui/tables/table.js";
+import { KeyText } from "../../ui/text/key-text.js";
 import { EditDialog } from "./edit-dialog.js";
 import { Expiry } from "./expiry.js";
 import { type DialogEnds, ListTab, type RowAct } from "./list-tab.js";

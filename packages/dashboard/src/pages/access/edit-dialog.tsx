@@ -4,8 +4,8 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { ApiError } from "../../api/client.js";
-import { Confirm } from "../../ui/dialog.js";
-import { done } from "../../ui/toasts.js";
+import { Confirm } from "../../ui/dialogs/dialog.js";
+import { done } from "../../ui/dialogs/toasts.js";
 
 interface EditDialogProps<T> {
   readonly title: string;

@@ -1,9 +1,9 @@
 // When a key or a token ends: a choice of durations, and how it is shown.
 
 import { wallMs } from "../../base/clock.js";
-import { Select } from "../../ui/field.js";
-import { Badge } from "../../ui/page.js";
-import { Time, useNow } from "../../ui/time.js";
+import { Time, useNow } from "../../ui/formats/time.js";
+import { Select } from "../../ui/forms/field.js";
+import { Badge } from "../../ui/page/page.js";
 
 const DAY_MS = 86_400_000;
 const OPTIONS = [

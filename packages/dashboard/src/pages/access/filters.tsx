@@ -1,8 +1,8 @@
 // The filters of a list. Submitting them puts their values into the URL.
 
 import { useState } from "preact/hooks";
-import { Button } from "../../ui/button.js";
-import { Field } from "../../ui/field.js";
+import { Button } from "../../ui/forms/button.js";
+import { Field } from "../../ui/forms/field.js";
 import { useUrlQuery } from "../../ui/url-query.js";
 
 /** What a list can be narrowed by. */

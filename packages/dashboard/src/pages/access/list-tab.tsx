@@ -6,12 +6,12 @@ import { useState } from "preact/hooks";
 import type { ReplyName, ReplyOf } from "sluice-server/api";
 import { type Role, useMay } from "../../api/session.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { Button } from "../../ui/button.js";
-import { Card } from "../../ui/page.js";
-import { Pager } from "../../ui/pager.js";
-import { type Removal, RemoveDialog } from "../../ui/remove-dialog.js";
-import { Loaded } from "../../ui/states.js";
-import { type Column, Table } from "../../ui/table.js";
+import { type Removal, RemoveDialog } from "../../ui/dialogs/remove-dialog.js";
+import { Button } from "../../ui/forms/button.js";
+import { Card } from "../../ui/page/page.js";
+import { Loaded } from "../../ui/page/states.js";
+import { Pager } from "../../ui/tables/pager.js";
+import { type Column, Table } from "../../ui/tables/table.js";
 import { useUrlQuery } from "../../ui/url-query.js";
 import { type Filter, Filters } from "./filters.js";
 

@@ -3,8 +3,8 @@
 import { useState } from "preact/hooks";
 import type { ReplyOf } from "sluice-server/api";
 import { ask } from "../../api/client.js";
-import { Field, TextArea } from "../../ui/field.js";
-import type { Column } from "../../ui/table.js";
+import { Field, TextArea } from "../../ui/forms/field.js";
+import type { Column } from "../../ui/tables/table.js";
 import { EditDialog } from "./edit-dialog.js";
 import { fromLines, toLines } from "./lines.js";
 import { type DialogEnds, ListTab, type RowAct } from "./list-tab.js";

@@ -1,6 +1,6 @@
 // A caller as blocks and overrides name it, with a link to how it stands.
 
-import { KeyText } from "../../ui/key-text.js";
+import { KeyText } from "../../ui/text/key-text.js";
 import { toUrl } from "../../ui/url-query.js";
 
 /** `tenant:acme`, linked to the page Key; ranges of addresses are not linked. */

@@ -4,10 +4,10 @@
 import { useState } from "preact/hooks";
 import type { ReplyOf } from "sluice-server/api";
 import { useAnswer } from "../../api/use-answer.js";
-import { KeyText } from "../../ui/key-text.js";
-import { Badge } from "../../ui/page.js";
-import { Loaded } from "../../ui/states.js";
-import { Time } from "../../ui/time.js";
+import { Time } from "../../ui/formats/time.js";
+import { Badge } from "../../ui/page/page.js";
+import { Loaded } from "../../ui/page/states.js";
+import { KeyText } from "../../ui/text/key-text.js";
 import { EntityDiff } from "./entity-diff.js";
 
 type Entry = ReplyOf<"audit">["items"][number];

@@ -1,8 +1,8 @@
 // What the log is narrowed to. All of it is in the URL.
 
 import { useState } from "preact/hooks";
-import { Button } from "../../ui/button.js";
-import { Field, Select } from "../../ui/field.js";
+import { Button } from "../../ui/forms/button.js";
+import { Field, Select } from "../../ui/forms/field.js";
 import { useUrlQuery } from "../../ui/url-query.js";
 
 const KINDS = [

@@ -1,8 +1,8 @@
 // What something said before and after, field by field; texts of several lines, such as rules, line by line.
 
-import { escapeUnseen } from "../../ui/key-text.js";
-import { cutAround } from "../../ui/line-changes.js";
-import { LineDiff } from "../../ui/line-diff.js";
+import { escapeUnseen } from "../../ui/text/key-text.js";
+import { cutAround } from "../../ui/text/line-changes.js";
+import { LineDiff } from "../../ui/text/line-diff.js";
 import { type FieldChange, fieldChanges } from "./changed-fields.js";
 
 type Body = Readonly<Record<string, unknown>> | undefined;

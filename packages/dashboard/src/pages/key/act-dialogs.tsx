@@ -4,12 +4,12 @@ import { useState } from "preact/hooks";
 import { ask } from "../../api/client.js";
 import { wallMs } from "../../base/clock.js";
 import { randomId } from "../../base/random-id.js";
-import { Confirm } from "../../ui/dialog.js";
-import { Field, Select } from "../../ui/field.js";
-import { formatCount } from "../../ui/format.js";
-import { KeyText } from "../../ui/key-text.js";
-import { fromLocalTime, toLocalTime } from "../../ui/local-time.js";
-import { done } from "../../ui/toasts.js";
+import { Confirm } from "../../ui/dialogs/dialog.js";
+import { done } from "../../ui/dialogs/toasts.js";
+import { formatCount } from "../../ui/formats/format.js";
+import { fromLocalTime, toLocalTime } from "../../ui/formats/local-time.js";
+import { Field, Select } from "../../ui/forms/field.js";
+import { KeyText } from "../../ui/text/key-text.js";
 import { BLOCK_DURATIONS, forMsOf } from "./durations.js";
 import type { Facts } from "./lookup.js";
 

@@ -3,12 +3,12 @@
 import type { ReplyOf } from "sluice-server/api";
 import { CLEAR_KEYS } from "../../api/session.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { formatCount, formatDuration } from "../../ui/format.js";
-import { KeyText } from "../../ui/key-text.js";
-import { Badge, Card } from "../../ui/page.js";
-import { Loaded } from "../../ui/states.js";
-import { type Column, Table } from "../../ui/table.js";
-import { Time } from "../../ui/time.js";
+import { formatCount, formatDuration } from "../../ui/formats/format.js";
+import { Time } from "../../ui/formats/time.js";
+import { Badge, Card } from "../../ui/page/page.js";
+import { Loaded } from "../../ui/page/states.js";
+import { type Column, Table } from "../../ui/tables/table.js";
+import { KeyText } from "../../ui/text/key-text.js";
 
 type Sample = ReplyOf<"samples">["items"][number];
 

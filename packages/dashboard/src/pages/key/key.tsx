@@ -3,9 +3,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { useMay } from "../../api/session.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { KeyText } from "../../ui/key-text.js";
-import { Page } from "../../ui/page.js";
-import { Empty, Loaded } from "../../ui/states.js";
+import { Page } from "../../ui/page/page.js";
+import { Empty, Loaded } from "../../ui/page/states.js";
+import { KeyText } from "../../ui/text/key-text.js";
 import { useUrlQuery } from "../../ui/url-query.js";
 import { CallerControls } from "./caller-controls.js";
 import { History } from "./history.js";

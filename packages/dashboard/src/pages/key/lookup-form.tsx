@@ -2,8 +2,8 @@
 
 import { useState } from "preact/hooks";
 import { ask } from "../../api/client.js";
-import { Button } from "../../ui/button.js";
-import { Field, Select } from "../../ui/field.js";
+import { Button } from "../../ui/forms/button.js";
+import { Field, Select } from "../../ui/forms/field.js";
 import { type UrlQuery, useUrlQuery } from "../../ui/url-query.js";
 import { CALLER_KINDS, type CallerKind, idOfSecret, type Lookup } from "./lookup.js";
 

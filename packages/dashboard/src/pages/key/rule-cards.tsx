@@ -2,14 +2,14 @@
 
 import { useState } from "preact/hooks";
 import { useMay } from "../../api/session.js";
-import { algorithmName } from "../../ui/algorithm-name.js";
-import { Button } from "../../ui/button.js";
-import { useHasControlPlane } from "../../ui/control-plane.js";
-import { Gauge } from "../../ui/gauge.js";
-import { InTime } from "../../ui/in-time.js";
-import { KeyText } from "../../ui/key-text.js";
-import { Badge, Card } from "../../ui/page.js";
-import { Empty } from "../../ui/states.js";
+import { Gauge } from "../../ui/charts/gauge.js";
+import { algorithmName } from "../../ui/formats/algorithm-name.js";
+import { InTime } from "../../ui/formats/time.js";
+import { Button } from "../../ui/forms/button.js";
+import { useHasControlPlane } from "../../ui/page/control-plane.js";
+import { Badge, Card } from "../../ui/page/page.js";
+import { Empty } from "../../ui/page/states.js";
+import { KeyText } from "../../ui/text/key-text.js";
 import { toUrl, useUrlQuery } from "../../ui/url-query.js";
 import { toRuleAddress } from "../rules/addresses.js";
 import { sayKey } from "../rules/words.js";

@@ -3,9 +3,9 @@
 
 import { useState } from "preact/hooks";
 import { useMay } from "../../api/session.js";
-import { Button } from "../../ui/button.js";
-import { KeyText } from "../../ui/key-text.js";
-import { Card } from "../../ui/page.js";
+import { Button } from "../../ui/forms/button.js";
+import { Card } from "../../ui/page/page.js";
+import { KeyText } from "../../ui/text/key-text.js";
 import { type Act, ActDialog } from "./act-dialogs.js";
 
 const ACTS = [

@@ -2,8 +2,8 @@
 // limit would do.
 
 import type { ComponentChildren } from "preact";
-import { KeyText } from "../../ui/key-text.js";
-import { Time } from "../../ui/time.js";
+import { Time } from "../../ui/formats/time.js";
+import { KeyText } from "../../ui/text/key-text.js";
 import {
   conditionName,
   type ExplainedRule,

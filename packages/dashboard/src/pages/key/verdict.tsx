@@ -1,8 +1,8 @@
 // What would happen to a request of the caller, in a sentence, and what to do if it is refused.
 
-import { formatDuration } from "../../ui/format.js";
-import { KeyText } from "../../ui/key-text.js";
-import { Badge } from "../../ui/page.js";
+import { formatDuration } from "../../ui/formats/format.js";
+import { Badge } from "../../ui/page/page.js";
+import { KeyText } from "../../ui/text/key-text.js";
 import { sayKey } from "../rules/words.js";
 import { judge } from "./judged.js";
 import type { Facts } from "./lookup.js";

@@ -1,8 +1,8 @@
 // What an explanation says, in sentences.
 
 import type { ReplyOf } from "sluice-server/api";
-import { algorithmName } from "../../ui/algorithm-name.js";
-import { formatCount, formatDuration } from "../../ui/format.js";
+import { algorithmName } from "../../ui/formats/algorithm-name.js";
+import { formatCount, formatDuration } from "../../ui/formats/format.js";
 
 /** Why a request would be answered as it would. */
 export type Explanation = ReplyOf<"explain">;

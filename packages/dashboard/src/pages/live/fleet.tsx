@@ -1,9 +1,9 @@
 // Whose numbers the page shows: the choice of a node, the list of all of them, and on a follower where the others are.
 
 import type { LiveFleet, LiveNode } from "sluice-server/api";
-import { formatDuration, formatRate } from "../../ui/format.js";
-import { Badge, Card } from "../../ui/page.js";
-import { type Column, Table } from "../../ui/table.js";
+import { formatDuration, formatRate } from "../../ui/formats/format.js";
+import { Badge, Card } from "../../ui/page/page.js";
+import { type Column, Table } from "../../ui/tables/table.js";
 import { toUrl } from "../../ui/url-query.js";
 
 /** Numbers that are older are worth a word. */

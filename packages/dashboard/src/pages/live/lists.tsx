@@ -8,10 +8,10 @@ import {
   formatRate,
   formatRelative,
   formatShare,
-} from "../../ui/format.js";
-import { KeyText } from "../../ui/key-text.js";
-import { Card } from "../../ui/page.js";
-import { type Column, Table } from "../../ui/table.js";
+} from "../../ui/formats/format.js";
+import { Card } from "../../ui/page/page.js";
+import { type Column, Table } from "../../ui/tables/table.js";
+import { KeyText } from "../../ui/text/key-text.js";
 import { toUrl } from "../../ui/url-query.js";
 import { toRuleAddress } from "../rules/addresses.js";
 

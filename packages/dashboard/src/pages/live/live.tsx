@@ -3,11 +3,11 @@
 import "./live.css";
 import { useLocation } from "preact-iso";
 import type { LiveTick } from "sluice-server/api";
-import { Button } from "../../ui/button.js";
-import { Chart, type ChartSeries } from "../../ui/chart.js";
-import { formatDuration, formatRate, formatShort } from "../../ui/format.js";
-import { Badge, Card, Figure, Page } from "../../ui/page.js";
-import { Problem } from "../../ui/states.js";
+import { Chart, type ChartSeries } from "../../ui/charts/chart.js";
+import { formatDuration, formatRate, formatShort } from "../../ui/formats/format.js";
+import { Button } from "../../ui/forms/button.js";
+import { Badge, Card, Figure, Page } from "../../ui/page/page.js";
+import { Problem } from "../../ui/page/states.js";
 import { FollowerNote, NodePicker, Nodes, toLead, toLiveAddress } from "./fleet.js";
 import type { SecondCounts } from "./history.js";
 import { BusyKeys, LatestRefusals, RulesNow } from "./lists.js";

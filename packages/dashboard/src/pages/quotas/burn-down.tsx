@@ -4,9 +4,9 @@ import { useEffect, useMemo } from "preact/hooks";
 import type { ReplyOf } from "sluice-server/api";
 import { useAnswer } from "../../api/use-answer.js";
 import { wallMs } from "../../base/clock.js";
-import { Chart } from "../../ui/chart.js";
-import { formatShort } from "../../ui/format.js";
-import { Loaded } from "../../ui/states.js";
+import { Chart } from "../../ui/charts/chart.js";
+import { formatShort } from "../../ui/formats/format.js";
+import { Loaded } from "../../ui/page/states.js";
 import { toBurnDown } from "./burn-down-data.js";
 
 /** How one quota stands. */

@@ -3,11 +3,11 @@
 import { useMemo, useState } from "preact/hooks";
 import { ask } from "../../api/client.js";
 import { randomId } from "../../base/random-id.js";
-import { Confirm } from "../../ui/dialog.js";
-import { Field } from "../../ui/field.js";
-import { formatCount } from "../../ui/format.js";
-import { fromLocalTime } from "../../ui/local-time.js";
-import { done } from "../../ui/toasts.js";
+import { Confirm } from "../../ui/dialogs/dialog.js";
+import { done } from "../../ui/dialogs/toasts.js";
+import { formatCount } from "../../ui/formats/format.js";
+import { fromLocalTime } from "../../ui/formats/local-time.js";
+import { Field } from "../../ui/forms/field.js";
 
 /** How a quota is corrected. */
 export type CorrectionVerb = "grant" | "adjust";

@@ -3,16 +3,16 @@
 import { useState } from "preact/hooks";
 import type { ReplyOf } from "sluice-server/api";
 import { useAnswer } from "../../api/use-answer.js";
-import { Button } from "../../ui/button.js";
-import { CopyButton } from "../../ui/copy.js";
-import { Field } from "../../ui/field.js";
-import { formatCount } from "../../ui/format.js";
-import { Gauge } from "../../ui/gauge.js";
-import { Card } from "../../ui/page.js";
-import { Pager } from "../../ui/pager.js";
-import { Empty, Loaded } from "../../ui/states.js";
-import { type Column, Table } from "../../ui/table.js";
-import { Time } from "../../ui/time.js";
+import { Gauge } from "../../ui/charts/gauge.js";
+import { formatCount } from "../../ui/formats/format.js";
+import { Time } from "../../ui/formats/time.js";
+import { Button } from "../../ui/forms/button.js";
+import { Field } from "../../ui/forms/field.js";
+import { Card } from "../../ui/page/page.js";
+import { Empty, Loaded } from "../../ui/page/states.js";
+import { Pager } from "../../ui/tables/pager.js";
+import { type Column, Table } from "../../ui/tables/table.js";
+import { CopyButton } from "../../ui/text/copy.js";
 import { useUrlQuery } from "../../ui/url-query.js";
 
 type Share = ReplyOf<"quotaShares">["items"][number];

@@ -2,8 +2,8 @@
 // its forecast, its ledger and top-ups.
 
 import { useLocation } from "preact-iso";
-import { NeedsControlPlane } from "../../ui/control-plane.js";
-import { Page } from "../../ui/page.js";
+import { NeedsControlPlane } from "../../ui/page/control-plane.js";
+import { Page } from "../../ui/page/page.js";
 import "./quotas.css";
 import { QuotaList } from "./quota-list.js";
 import { TenantQuotas } from "./tenant-quotas.js";

@@ -3,12 +3,12 @@
 import { useState } from "preact/hooks";
 import { useMay } from "../../api/session.js";
 import { useAnswer } from "../../api/use-answer.js";
-import { Button } from "../../ui/button.js";
-import { formatCount } from "../../ui/format.js";
-import { Gauge } from "../../ui/gauge.js";
-import { Card } from "../../ui/page.js";
-import { Empty, Loaded } from "../../ui/states.js";
-import { Time } from "../../ui/time.js";
+import { Gauge } from "../../ui/charts/gauge.js";
+import { formatCount } from "../../ui/formats/format.js";
+import { Time } from "../../ui/formats/time.js";
+import { Button } from "../../ui/forms/button.js";
+import { Card } from "../../ui/page/page.js";
+import { Empty, Loaded } from "../../ui/page/states.js";
 import { BurnDown, type Quota } from "./burn-down.js";
 import { CorrectionDialog, type CorrectionVerb } from "./correction-dialog.js";
 import { Ledger } from "./ledger.js";

@@ -1,8 +1,8 @@
 // The page Rules: the list, one rule, the editor, the preview before a publish, and the history.
 
 import { lazy, useLocation } from "preact-iso";
-import { Page } from "../../ui/page.js";
-import { Empty } from "../../ui/states.js";
+import { Page } from "../../ui/page/page.js";
+import { Empty } from "../../ui/page/states.js";
 import { RULES_ADDRESS, readRulesView } from "./addresses.js";
 import { History } from "./history/history.js";
 import { Version } from "./history/version.js";

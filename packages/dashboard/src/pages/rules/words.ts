@@ -1,8 +1,8 @@
 // Rules in words: what they count by, how much they allow, which requests they are about and how they stand.
 
 import type { ReplyOf } from "sluice-server/api";
-import { algorithmName } from "../../ui/algorithm-name.js";
-import { formatCount, formatDuration } from "../../ui/format.js";
+import { algorithmName } from "../../ui/formats/algorithm-name.js";
+import { formatCount, formatDuration } from "../../ui/formats/format.js";
 
 /** A rule in force, as the service lists it. */
 export type RuleView = ReplyOf<"rules">["rules"][number];

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from "node:http";
 import { gunzipSync } from "node:zlib";
 import { ServerError } from "../../base/errors.js";
-import type { AdminReply } from "../admin-reply.js";
+import type { AdminReply } from "../replies/admin-reply.js";
 import { type DashboardFile, readDashboardFiles } from "./files.js";
 
 /** Where the dashboard is. */

@@ -1,8 +1,8 @@
 // The route of the live stream.
 
 import { choice, object, optional, withDefault } from "sluice/shapes";
-import type { StreamedReply } from "../admin-reply.js";
-import { listedNodeName } from "../node-live-shape.js";
+import type { StreamedReply } from "../replies/admin-reply.js";
+import { listedNodeName } from "../replies/node-live-shape.js";
 import { type AdminContext, type AdminRequest, type Route, route } from "../route.js";
 
 /** The routes of live views. */

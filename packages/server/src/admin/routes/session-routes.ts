@@ -1,11 +1,11 @@
 // Routes of browser sessions: log in with a token, then a cookie stands for it.
 
 import { anyString, object, required } from "sluice/shapes";
-import { json } from "../admin-reply.js";
 import type { Caller } from "../auth/caller.js";
 import { NO_SESSION_COOKIE } from "../auth/session-cookie.js";
 import { csrfTokenOf } from "../auth/sessions.js";
-import { controlAnswers } from "../control-replies.js";
+import { json } from "../replies/admin-reply.js";
+import { controlAnswers } from "../replies/control-replies.js";
 import { type Route, route } from "../route.js";
 import type { AdminControl } from "../service-control.js";
 

@@ -2,7 +2,12 @@
 // says what was asked where, and what to do about it.
 
 import { formatDuration, type Path, Reading, Spot } from "sluice/shapes";
-import { ADMIN_HEADER, answers, type ReplyName, type ReplyOf } from "../../admin/reply-schemas.js";
+import {
+  ADMIN_HEADER,
+  answers,
+  type ReplyName,
+  type ReplyOf,
+} from "../../admin/replies/reply-schemas.js";
 import { afterAlive } from "../../base/clock.js";
 import { CommandError, EXIT, usageError } from "../exit.js";
 import { safe } from "../text/colours.js";

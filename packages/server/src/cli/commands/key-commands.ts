@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { formatDuration } from "sluice/shapes";
-import type { ReplyOf } from "../../admin/reply-schemas.js";
+import type { ReplyOf } from "../../admin/replies/reply-schemas.js";
 import { type AdminFlags, addAdminOptions, toClient } from "../admin-client/admin-options.js";
 import { withRuleHint } from "../admin-client/rule-hint.js";
 import { EXIT, type Finish, usageError } from "../exit.js";

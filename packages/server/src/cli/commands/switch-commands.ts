@@ -2,7 +2,7 @@
 // again or switched off and on.
 
 import type { Command } from "commander";
-import type { ReplyOf } from "../../admin/reply-schemas.js";
+import type { ReplyOf } from "../../admin/replies/reply-schemas.js";
 import type { AdminClient } from "../admin-client/admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "../admin-client/admin-options.js";
 import { withRuleHint } from "../admin-client/rule-hint.js";

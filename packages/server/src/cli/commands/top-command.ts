@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { CONFIRM_CLEAR_KEYS, CONFIRM_HEADER } from "../../admin/auth/clear-keys.js";
-import type { ReplyOf } from "../../admin/reply-schemas.js";
+import type { ReplyOf } from "../../admin/replies/reply-schemas.js";
 import { pause } from "../../base/clock.js";
 import type { AdminClient } from "../admin-client/admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "../admin-client/admin-options.js";

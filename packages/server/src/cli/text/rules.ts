@@ -2,7 +2,7 @@
 // two files with what becomes of the counters.
 
 import type { CounterFate, RuleSet, RulesDiff } from "sluice/rules";
-import type { ReplyOf } from "../../admin/reply-schemas.js";
+import type { ReplyOf } from "../../admin/replies/reply-schemas.js";
 import { type Colours, safe } from "./colours.js";
 import { formatLimit } from "./limit.js";
 import { formatTable } from "./table.js";

@@ -10,7 +10,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "sluice";
-import { algorithmName } from "../../../ui/algorithm-name.js";
+import { algorithmName } from "../../../ui/formats/algorithm-name.js";
 import type { Settings } from "./settings.js";
 
 /** The algorithms, in the order in which they are shown. */

@@ -1,6 +1,6 @@
 // One sentence about each algorithm: what to look at in this very run.
 
-import { formatCount, formatDuration } from "../../../ui/format.js";
+import { formatCount, formatDuration } from "../../../ui/formats/format.js";
 import { type Algorithm, isPossible } from "./algorithms.js";
 import type { Findings, WorstInterval } from "./findings.js";
 import type { Settings } from "./settings.js";

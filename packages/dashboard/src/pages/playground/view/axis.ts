@@ -1,6 +1,6 @@
 // Times on the axis of a run.
 
-import { formatDuration } from "../../../ui/format.js";
+import { formatDuration } from "../../../ui/formats/format.js";
 
 /** `0:00`, `5:59`, `1:00:00`; below a minute in all `12.5 s`. */
 export function formatClock(atMs: number, durationMs: number): string {

@@ -1,7 +1,7 @@
 // Sliders and choices.
 
 import { useId } from "preact/hooks";
-import { formatDuration } from "../../../ui/format.js";
+import { formatDuration } from "../../../ui/formats/format.js";
 import {
   HOLD_NAMES,
   type Keying,

@@ -2,8 +2,8 @@
 
 import { memo } from "preact/compat";
 import { useMemo } from "preact/hooks";
-import { CopyButton } from "../../../ui/copy.js";
-import { formatBytes, formatCount, formatDuration } from "../../../ui/format.js";
+import { formatBytes, formatCount, formatDuration } from "../../../ui/formats/format.js";
+import { CopyButton } from "../../../ui/text/copy.js";
 import { isPossible, NAMES } from "../model/algorithms.js";
 import { toSeen } from "../model/client-view.js";
 import { toCode, toRule } from "../model/copies.js";

@@ -1,7 +1,7 @@
 // The field for a log, and what was read from it.
 
 import { useId, useState } from "preact/hooks";
-import { formatCount } from "../../../ui/format.js";
+import { formatCount } from "../../../ui/formats/format.js";
 import { type LoggedRequest, type ReadLog, readLog } from "../model/read-log.js";
 import { DEFAULTS } from "../model/settings.js";
 import { toQuery } from "../model/view-url.js";

@@ -2,7 +2,7 @@
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { every } from "../../../base/clock.js";
-import { Button } from "../../../ui/button.js";
+import { Button } from "../../../ui/forms/button.js";
 import { formatClock } from "./axis.js";
 
 /** How long a run takes when it is played. */

@@ -1,9 +1,9 @@
 // The playground, as a page of the dashboard and as a site of its own.
 
 import { useState } from "preact/hooks";
-import { CopyButton } from "../../../ui/copy.js";
-import { formatCount, formatDuration } from "../../../ui/format.js";
-import { Page } from "../../../ui/page.js";
+import { formatCount, formatDuration } from "../../../ui/formats/format.js";
+import { Page } from "../../../ui/page/page.js";
+import { CopyButton } from "../../../ui/text/copy.js";
 import type { Results } from "../model/results.js";
 import { withShape } from "../model/settings.js";
 import { STEPS } from "../model/simulate.js";

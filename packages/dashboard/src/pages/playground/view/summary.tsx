@@ -1,8 +1,8 @@
 // The numbers of all algorithms in one table.
 
-import { formatBytes, formatCount, formatDuration } from "../../../ui/format.js";
-import { Card } from "../../../ui/page.js";
-import { type Column, Table } from "../../../ui/table.js";
+import { formatBytes, formatCount, formatDuration } from "../../../ui/formats/format.js";
+import { Card } from "../../../ui/page/page.js";
+import { type Column, Table } from "../../../ui/tables/table.js";
 import { NAMES } from "../model/algorithms.js";
 import type { Lane, Results } from "../model/results.js";
 import { lengthOf } from "../model/sentences.js";

@@ -1,8 +1,8 @@
 // Two edits of one draft: both are shown, and the user chooses.
 
 import type { ReplyOf } from "sluice-server/api";
-import { Button } from "../../../ui/button.js";
-import { Dialog } from "../../../ui/dialog.js";
+import { Dialog } from "../../../ui/dialogs/dialog.js";
+import { Button } from "../../../ui/forms/button.js";
 import { TextDiff } from "./text-diff-box.js";
 
 interface ConflictDialogProps {

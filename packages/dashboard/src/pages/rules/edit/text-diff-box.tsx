@@ -2,7 +2,7 @@
 // page up.
 
 import { useEffect, useRef } from "preact/hooks";
-import { LineDiff } from "../../../ui/line-diff.js";
+import { LineDiff } from "../../../ui/text/line-diff.js";
 import { openTextDiff, type TextDiffOptions } from "./editor/text-diff.js";
 
 const NARROW = "(max-width: 760px)";

@@ -3,11 +3,11 @@
 import { useLocation } from "preact-iso";
 import { useMay } from "../../../api/session.js";
 import { useAnswer } from "../../../api/use-answer.js";
-import { NeedsControlPlane } from "../../../ui/control-plane.js";
-import { Badge, Card, Page } from "../../../ui/page.js";
-import { Loaded } from "../../../ui/states.js";
-import { Table } from "../../../ui/table.js";
-import { Time } from "../../../ui/time.js";
+import { Time } from "../../../ui/formats/time.js";
+import { NeedsControlPlane } from "../../../ui/page/control-plane.js";
+import { Badge, Card, Page } from "../../../ui/page/page.js";
+import { Loaded } from "../../../ui/page/states.js";
+import { Table } from "../../../ui/tables/table.js";
 import { HISTORY_ADDRESS, RULES_ADDRESS, toEditAddress, toVersionAddress } from "../addresses.js";
 import { type VersionHead, VersionState } from "./version-state.js";
 

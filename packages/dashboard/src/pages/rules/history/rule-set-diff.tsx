@@ -1,7 +1,7 @@
 // What a change of rules means: which rules come, go and change, and what becomes of their counters.
 
 import type { ReplyOf } from "sluice-server/api";
-import { Badge } from "../../../ui/page.js";
+import { Badge } from "../../../ui/page/page.js";
 
 type Diff = ReplyOf<"ruleSetDiff">;
 

@@ -1,7 +1,7 @@
 // Where a version of the rules stands.
 
 import type { ReplyOf } from "sluice-server/api";
-import { Badge } from "../../../ui/page.js";
+import { Badge } from "../../../ui/page/page.js";
 
 /** A version without its text. */
 export type VersionHead = ReplyOf<"ruleSets">["items"][number];

@@ -3,10 +3,10 @@
 import { useState } from "preact/hooks";
 import { useControlPlane, useMay } from "../../../api/session.js";
 import { useAnswer } from "../../../api/use-answer.js";
-import { Button } from "../../../ui/button.js";
-import { Confirm } from "../../../ui/dialog.js";
-import { Select } from "../../../ui/field.js";
-import { done } from "../../../ui/toasts.js";
+import { Confirm } from "../../../ui/dialogs/dialog.js";
+import { done } from "../../../ui/dialogs/toasts.js";
+import { Button } from "../../../ui/forms/button.js";
+import { Select } from "../../../ui/forms/field.js";
 import { ALL_RULES, type SwitchTo, switchRule } from "../switch-rule.js";
 
 interface KillSwitchProps {

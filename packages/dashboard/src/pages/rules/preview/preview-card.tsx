@@ -5,10 +5,10 @@ import type { ReplyOf } from "sluice-server/api";
 import { type ApiError, ask, type RuleProblem } from "../../../api/client.js";
 import { CLEAR_KEYS, useSeesKeys } from "../../../api/session.js";
 import type { Answered } from "../../../api/use-answer.js";
-import { formatCount, formatDuration, formatShare } from "../../../ui/format.js";
-import { Card, Figure } from "../../../ui/page.js";
-import { Loaded } from "../../../ui/states.js";
-import { Table } from "../../../ui/table.js";
+import { formatCount, formatDuration, formatShare } from "../../../ui/formats/format.js";
+import { Card, Figure } from "../../../ui/page/page.js";
+import { Loaded } from "../../../ui/page/states.js";
+import { Table } from "../../../ui/tables/table.js";
 import { toKeyAddress, toRuleAddress } from "../addresses.js";
 import { Problems } from "./problems.js";
 

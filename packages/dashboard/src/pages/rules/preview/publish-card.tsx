@@ -6,12 +6,12 @@ import { useLocation } from "preact-iso";
 import type { ReplyOf } from "sluice-server/api";
 import { ApiError, ask } from "../../../api/client.js";
 import { useMay } from "../../../api/session.js";
-import { Button } from "../../../ui/button.js";
-import { Confirm } from "../../../ui/dialog.js";
-import { Field } from "../../../ui/field.js";
-import { formatCount } from "../../../ui/format.js";
-import { Card } from "../../../ui/page.js";
-import { done } from "../../../ui/toasts.js";
+import { Confirm } from "../../../ui/dialogs/dialog.js";
+import { done } from "../../../ui/dialogs/toasts.js";
+import { formatCount } from "../../../ui/formats/format.js";
+import { Button } from "../../../ui/forms/button.js";
+import { Field } from "../../../ui/forms/field.js";
+import { Card } from "../../../ui/page/page.js";
 import { toVersionAddress } from "../addresses.js";
 import { type Previewed, sayVerdict } from "./preview-card.js";
 

@@ -4,9 +4,9 @@
 import type { ReplyOf } from "sluice-server/api";
 import { useMay } from "../../../api/session.js";
 import { useAnswer } from "../../../api/use-answer.js";
-import { NeedsControlPlane } from "../../../ui/control-plane.js";
-import { Card, Page } from "../../../ui/page.js";
-import { Loaded } from "../../../ui/states.js";
+import { NeedsControlPlane } from "../../../ui/page/control-plane.js";
+import { Card, Page } from "../../../ui/page/page.js";
+import { Loaded } from "../../../ui/page/states.js";
 import { toEditAddress, toVersionAddress } from "../addresses.js";
 import { TextDiff } from "../edit/text-diff-box.js";
 import { RuleSetDiff } from "../history/rule-set-diff.js";

@@ -4,11 +4,11 @@
 import { useState } from "preact/hooks";
 import { useLocation } from "preact-iso";
 import { useControlPlane } from "../../../api/session.js";
-import { Button } from "../../../ui/button.js";
-import { Confirm } from "../../../ui/dialog.js";
-import { Field } from "../../../ui/field.js";
-import { Card } from "../../../ui/page.js";
-import { done } from "../../../ui/toasts.js";
+import { Confirm } from "../../../ui/dialogs/dialog.js";
+import { done } from "../../../ui/dialogs/toasts.js";
+import { Button } from "../../../ui/forms/button.js";
+import { Field } from "../../../ui/forms/field.js";
+import { Card } from "../../../ui/page/page.js";
 import { toReviewAddress } from "../addresses.js";
 import { type SwitchTo, switchRule } from "../switch-rule.js";
 import type { RuleView } from "../words.js";

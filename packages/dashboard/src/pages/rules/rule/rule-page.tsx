@@ -4,12 +4,12 @@ import { Fragment } from "preact";
 import type { ReplyOf } from "sluice-server/api";
 import { CLEAR_KEYS, useMay, useSeesKeys } from "../../../api/session.js";
 import { useAnswer } from "../../../api/use-answer.js";
-import { Chart, type ChartSeries } from "../../../ui/chart.js";
-import { useHasControlPlane } from "../../../ui/control-plane.js";
-import { formatRate, formatShare } from "../../../ui/format.js";
-import { Badge, Card, Page } from "../../../ui/page.js";
-import { Empty, Loaded } from "../../../ui/states.js";
-import { Table } from "../../../ui/table.js";
+import { Chart, type ChartSeries } from "../../../ui/charts/chart.js";
+import { formatRate, formatShare } from "../../../ui/formats/format.js";
+import { useHasControlPlane } from "../../../ui/page/control-plane.js";
+import { Badge, Card, Page } from "../../../ui/page/page.js";
+import { Empty, Loaded } from "../../../ui/page/states.js";
+import { Table } from "../../../ui/tables/table.js";
 import { RULES_ADDRESS, toEditPlaceAddress, toKeyAddress } from "../addresses.js";
 import { type RateHistory, useRates } from "../rates.js";
 import {

@@ -2,9 +2,9 @@
 
 import { anyString, choice, object, optional, required } from "sluice/shapes";
 import { ROLES } from "../../../control/credentials/access-tokens.js";
-import { json } from "../../admin-reply.js";
-import { toChange } from "../../change-request.js";
-import { controlAnswers } from "../../control-replies.js";
+import { json } from "../../replies/admin-reply.js";
+import { controlAnswers } from "../../replies/control-replies.js";
+import { toChange } from "../../request/change-request.js";
 import { controlRoute, type Route } from "../../route.js";
 import { timeMs } from "./api-key-routes.js";
 import { onlyReason } from "./collection-routes.js";

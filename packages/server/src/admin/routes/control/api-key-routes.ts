@@ -9,10 +9,10 @@ import {
   wholeNumber,
   withDefault,
 } from "sluice/shapes";
-import { json } from "../../admin-reply.js";
-import { toChange } from "../../change-request.js";
-import { controlAnswers } from "../../control-replies.js";
-import { paging, toPage } from "../../paging.js";
+import { json } from "../../replies/admin-reply.js";
+import { controlAnswers } from "../../replies/control-replies.js";
+import { toChange } from "../../request/change-request.js";
+import { paging, toPage } from "../../request/paging.js";
 import { controlRoute, type Route } from "../../route.js";
 import { onlyReason } from "./collection-routes.js";
 

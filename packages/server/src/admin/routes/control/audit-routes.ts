@@ -5,10 +5,10 @@ import { ServerError, show } from "../../../base/errors.js";
 import { AUDIT_KINDS, type AuditEntry, type AuditKind } from "../../../control/changes/audit.js";
 import type { ControlPlane } from "../../../control/control-plane.js";
 import { toRuleSetId } from "../../../control/entities/rule-sets.js";
-import { json, withoutHash } from "../../admin-reply.js";
-import { controlAnswers } from "../../control-replies.js";
-import { paging, queryNumber, toPage } from "../../paging.js";
-import { queryTime, toMs } from "../../query-time.js";
+import { json, withoutHash } from "../../replies/admin-reply.js";
+import { controlAnswers } from "../../replies/control-replies.js";
+import { paging, queryNumber, toPage } from "../../request/paging.js";
+import { queryTime, toMs } from "../../request/query-time.js";
 import { controlRoute, type Route } from "../../route.js";
 
 /** The routes of the audit log. */

@@ -1,7 +1,7 @@
 // Routes of blocks: callers and addresses that every node refuses.
 
 import { blockShape } from "../../../control/entities/blocks.js";
-import { controlAnswers } from "../../control-replies.js";
+import { controlAnswers } from "../../replies/control-replies.js";
 import { collectionRoutes } from "./collection-routes.js";
 
 /** A block may list thousands of addresses. */

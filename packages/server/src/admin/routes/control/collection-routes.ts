@@ -13,11 +13,11 @@ import type { ControlPlane } from "../../../control/control-plane.js";
 import type { Role } from "../../../control/credentials/access-tokens.js";
 import type { Collection, Item } from "../../../control/entities/collection.js";
 import type { EntityBody } from "../../../control/entities/entities.js";
-import { json, toETag, versioned } from "../../admin-reply.js";
-import { toChange } from "../../change-request.js";
-import { conditionOf, removedRevision, underCondition } from "../../conditions.js";
-import { controlAnswers } from "../../control-replies.js";
-import { paging, toPage } from "../../paging.js";
+import { json, toETag, versioned } from "../../replies/admin-reply.js";
+import { controlAnswers } from "../../replies/control-replies.js";
+import { toChange } from "../../request/change-request.js";
+import { conditionOf, removedRevision, underCondition } from "../../request/conditions.js";
+import { paging, toPage } from "../../request/paging.js";
 import { controlRoute, type Route } from "../../route.js";
 
 /** What a collection is. */

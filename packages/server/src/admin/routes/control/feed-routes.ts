@@ -14,11 +14,11 @@ import {
 import { ServerError } from "../../../base/errors.js";
 import { FEED_TYPE } from "../../../control/feed/feed-lines.js";
 import type { FeedServer } from "../../../control/feed/feed-server.js";
-import { json, type StreamedReply } from "../../admin-reply.js";
 import type { Caller } from "../../auth/caller.js";
-import { controlAnswers } from "../../control-replies.js";
-import { nodeLive, nodeName } from "../../node-live-shape.js";
-import { queryNumber } from "../../paging.js";
+import { json, type StreamedReply } from "../../replies/admin-reply.js";
+import { controlAnswers } from "../../replies/control-replies.js";
+import { nodeLive, nodeName } from "../../replies/node-live-shape.js";
+import { queryNumber } from "../../request/paging.js";
 import { type AdminContext, controlRoute, type Route, route } from "../../route.js";
 
 const HASH_LENGTH_MAX = 64;

@@ -1,7 +1,7 @@
 // Routes of overrides: other limits for one caller under one rule.
 
 import { overrideShape } from "../../../control/entities/overrides.js";
-import { controlAnswers } from "../../control-replies.js";
+import { controlAnswers } from "../../replies/control-replies.js";
 import { collectionRoutes } from "./collection-routes.js";
 
 /** The routes of overrides. */

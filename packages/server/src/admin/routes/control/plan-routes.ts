@@ -1,7 +1,7 @@
 // Routes of plans: the limits that tenants pay for.
 
 import { planShape } from "../../../control/entities/plans.js";
-import { controlAnswers } from "../../control-replies.js";
+import { controlAnswers } from "../../replies/control-replies.js";
 import { collectionRoutes } from "./collection-routes.js";
 
 /** The routes of plans. */

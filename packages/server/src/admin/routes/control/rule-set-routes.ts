@@ -18,11 +18,17 @@ import {
   TEXT_LENGTH_MAX,
 } from "../../../control/entities/rule-sets.js";
 import { checkRules } from "../../../core/rules/known-rules.js";
-import { type AdminReply, json, PreconditionError, toETag, versioned } from "../../admin-reply.js";
-import { toChange } from "../../change-request.js";
-import { conditionOf } from "../../conditions.js";
-import { controlAnswers } from "../../control-replies.js";
-import { paging, queryNumber, toPage } from "../../paging.js";
+import {
+  type AdminReply,
+  json,
+  PreconditionError,
+  toETag,
+  versioned,
+} from "../../replies/admin-reply.js";
+import { controlAnswers } from "../../replies/control-replies.js";
+import { toChange } from "../../request/change-request.js";
+import { conditionOf } from "../../request/conditions.js";
+import { paging, queryNumber, toPage } from "../../request/paging.js";
 import { type AdminRequest, controlRoute, type Route, route } from "../../route.js";
 import { previewOf } from "./preview-answer.js";
 

@@ -1,7 +1,7 @@
 // Routes of tenants: customers, each with its plan.
 
 import { tenantShape } from "../../../control/entities/tenants.js";
-import { controlAnswers } from "../../control-replies.js";
+import { controlAnswers } from "../../replies/control-replies.js";
 import { collectionRoutes } from "./collection-routes.js";
 
 /** The routes of tenants. */

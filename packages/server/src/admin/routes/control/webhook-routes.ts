@@ -7,10 +7,10 @@ import {
   type Deliveries,
   type Delivery,
 } from "../../../ledger/webhooks/deliveries.js";
-import { json } from "../../admin-reply.js";
-import { toChange, toKeyedRequest } from "../../change-request.js";
-import { controlAnswers } from "../../control-replies.js";
-import { paging, toPage } from "../../paging.js";
+import { json } from "../../replies/admin-reply.js";
+import { controlAnswers } from "../../replies/control-replies.js";
+import { toChange, toKeyedRequest } from "../../request/change-request.js";
+import { paging, toPage } from "../../request/paging.js";
 import { controlRoute, type Route } from "../../route.js";
 
 /** The routes of webhook deliveries. */

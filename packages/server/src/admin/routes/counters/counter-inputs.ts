@@ -18,7 +18,7 @@ import {
   type Shape,
   wholeNumber,
 } from "sluice/shapes";
-import { BODY_BYTES_MAX } from "../../request-input.js";
+import { BODY_BYTES_MAX } from "../../request/request-input.js";
 
 const UNITS_MAX = Number.MAX_SAFE_INTEGER;
 const ENTRIES = { countMin: 0, countMax: BODY_BYTES_MAX };

@@ -19,11 +19,11 @@ import type { EntryCursor, EntryFilter } from "../../../ledger/reading/entry-pag
 import type { QuotaShare } from "../../../ledger/reading/quota-shares.js";
 import type { QuotaStatus } from "../../../ledger/reading/quota-status.js";
 import type { LedgerReport } from "../../../ledger/verify/report.js";
-import { json } from "../../admin-reply.js";
-import { ledgerAnswers } from "../../ledger-replies.js";
-import { paging, queryNumber, toPage } from "../../paging.js";
-import { type QueryTime, queryTime, toMs } from "../../query-time.js";
-import { ENTRIES_HEADER } from "../../reply-schemas.js";
+import { json } from "../../replies/admin-reply.js";
+import { ledgerAnswers } from "../../replies/ledger-replies.js";
+import { ENTRIES_HEADER } from "../../replies/reply-schemas.js";
+import { paging, queryNumber, toPage } from "../../request/paging.js";
+import { type QueryTime, queryTime, toMs } from "../../request/query-time.js";
 import { controlRoute, nothing, type Route } from "../../route.js";
 
 const MONTH_MS = 30 * 86_400_000;

@@ -1,7 +1,7 @@
 // `sluice keys`: API keys of tenants.
 
 import type { Command } from "commander";
-import type { ReplyOf } from "../../../admin/reply-schemas.js";
+import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { safe } from "../../text/colours.js";
 import {
   addRemoval,

@@ -1,7 +1,7 @@
 // `sluice audit`: who changed what, and the proof that the log was not altered.
 
 import type { Command } from "commander";
-import type { ReplyOf } from "../../../admin/reply-schemas.js";
+import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { EXIT } from "../../exit.js";
 import { safe } from "../../text/colours.js";
 import { count } from "../../text/rules.js";

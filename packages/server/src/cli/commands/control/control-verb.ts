@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import type { ReplyName, ReplyOf } from "../../../admin/reply-schemas.js";
+import type { ReplyName, ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { wallMs } from "../../../base/clock.js";
 import { type AdminClient, NotFoundError } from "../../admin-client/admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "../../admin-client/admin-options.js";

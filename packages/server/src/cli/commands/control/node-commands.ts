@@ -1,7 +1,7 @@
 // `sluice nodes`: every node of the control plane, and how far behind it is.
 
 import type { Command } from "commander";
-import type { ReplyOf } from "../../../admin/reply-schemas.js";
+import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { safe } from "../../text/colours.js";
 import { formatTable } from "../../text/table.js";
 import { addVerb, type CommandParts, formatTime } from "./control-verb.js";

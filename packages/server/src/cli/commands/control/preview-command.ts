@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import { CONFIRM_CLEAR_KEYS, CONFIRM_HEADER } from "../../../admin/auth/clear-keys.js";
-import type { ReplyOf } from "../../../admin/reply-schemas.js";
+import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { EXIT, type ExitCode, usageError } from "../../exit.js";
 import { nameOf, readText } from "../../files.js";
 import { safe } from "../../text/colours.js";

@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import type { Command } from "commander";
-import type { ReplyOf } from "../../../admin/reply-schemas.js";
+import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { mayActAs } from "../../../control/credentials/access-tokens.js";
 import type { AdminClient } from "../../admin-client/admin-client.js";
 import { CommandError, EXIT, type ExitCode, usageError } from "../../exit.js";

@@ -1,7 +1,7 @@
 // `sluice tokens`: who may use the admin port, and in which role.
 
 import type { Command } from "commander";
-import type { ReplyOf } from "../../../admin/reply-schemas.js";
+import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { safe } from "../../text/colours.js";
 import { toSecretLines } from "./api-key-commands.js";
 import {

@@ -1,7 +1,7 @@
 // `sluice webhooks`: what is on its way to the receivers of events, and sending it again.
 
 import type { Command } from "commander";
-import type { ReplyOf } from "../../../admin/reply-schemas.js";
+import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { safe } from "../../text/colours.js";
 import {
   addVerb,

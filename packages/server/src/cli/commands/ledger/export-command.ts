@@ -6,7 +6,7 @@ import { rename, rm } from "node:fs/promises";
 import { Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { Command } from "commander";
-import { ENTRIES_HEADER } from "../../../admin/reply-schemas.js";
+import { ENTRIES_HEADER } from "../../../admin/replies/reply-schemas.js";
 import { readMs } from "../../../base/clock.js";
 import { EXPORT_FORMATS } from "../../../ledger/reading/entry-export.js";
 import type { AdminStream } from "../../admin-client/admin-client.js";

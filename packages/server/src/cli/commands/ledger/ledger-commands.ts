@@ -1,7 +1,7 @@
 // `sluice ledger`: the proof that the ledger is whole, and its entries as a file.
 
 import type { Command } from "commander";
-import type { ReplyOf } from "../../../admin/reply-schemas.js";
+import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { EXIT } from "../../exit.js";
 import { safe } from "../../text/colours.js";
 import { formatTable } from "../../text/table.js";

@@ -1,7 +1,7 @@
 // `sluice quota`: how the durable quotas of a tenant stand, top-ups and adjustments.
 
 import type { Command } from "commander";
-import type { ReplyOf } from "../../../admin/reply-schemas.js";
+import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { usageError } from "../../exit.js";
 import { safe } from "../../text/colours.js";
 import { formatTable } from "../../text/table.js";

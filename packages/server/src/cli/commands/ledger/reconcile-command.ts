@@ -1,7 +1,7 @@
 // `sluice ledger reconcile`: what processes admitted against what was charged, and who holds the rest.
 
 import type { Command } from "commander";
-import type { ReplyOf } from "../../../admin/reply-schemas.js";
+import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { EXIT } from "../../exit.js";
 import { safe } from "../../text/colours.js";
 import { formatTable } from "../../text/table.js";
