@@ -1,5 +1,5 @@
-// What each consistency promises about the most units that one caller can be above its limit (docs/guides/leases.md
-// says the same in words). A run that exceeds it has found a defect.
+// What each consistency and each way of agreeing across regions promises about the most units that one caller can be above
+// its limit (docs/guides/leases.md and regions.md say the same in words). A run that exceeds it has found a defect.
 
 import type { Limit } from "sluice";
 import type { RunResult } from "./run.js";
@@ -18,6 +18,12 @@ function boundOfLimit(limit: Limit, scenario: Scenario, options: WorldOptions): 
   const perMs = "refill" in limit ? limit.refill.amount / limit.refill.everyMs : 0;
   // A store without persistence forgets up to one limit of each caller.
   const forgotten = scenario.isStoreFaulty === true ? limit.capacity : 0;
+  if (options.across === "each" && options.regions.length > 1) {
+    // A window has the whole limit in each region. The debt of a bucket grows for as long as all of them admit.
+    return "refill" in limit
+      ? undefined
+      : (options.regions.length - 1) * limit.capacity + forgotten;
+  }
   switch (consistency) {
     case "strict":
       return forgotten;

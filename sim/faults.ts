@@ -28,6 +28,38 @@ export function network(atMs: number, what: string, changes: Partial<LinkState>)
   return { atMs, what, apply: (world) => Object.assign(world.network, changes) };
 }
 
+/** The way of one region to the home region becomes better or worse. */
+export function distance(
+  atMs: number,
+  region: number,
+  what: string,
+  changes: Partial<LinkState>,
+): Fault {
+  const apply = (world: World) => void Object.assign(world.distances[region], changes);
+  return { atMs, what: `region ${region}: ${what}`, apply };
+}
+
+/** One of all kinds of faults between regions: any region but the first, which is home. */
+export function randomDistanceFault(
+  atMs: number,
+  { regions, distance: usual }: WorldOptions,
+  random: Random,
+): Fault {
+  const region = 1 + random.below(regions.length - 1);
+  switch (random.below(6)) {
+    case 0:
+      return distance(atMs, region, "requests don't reach home", { isCutThere: true });
+    case 1:
+      return distance(atMs, region, "answers from home are lost", { isCutBack: true });
+    case 2:
+      return distance(atMs, region, "200 ms there and back", { latencyMs: 100 });
+    case 3:
+      return distance(atMs, region, "a tenth of the packets is lost", { loss: 0.1 });
+    default:
+      return distance(atMs, region, "reaches home as usual", usual);
+  }
+}
+
 /** One of all kinds of faults. */
 export function randomFault(
   atMs: number,

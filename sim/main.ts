@@ -4,11 +4,18 @@
 import { parseArgs } from "node:util";
 import { brokenPromise } from "./bounds.js";
 import { writeScalePage } from "./report/scale-page.js";
-import { type RunOptions, type RunResult, runScenario } from "./run.js";
+import {
+  type Agreement,
+  agreementsOf,
+  type RunOptions,
+  type RunResult,
+  runScenario,
+} from "./run.js";
 import { scenarioOf, scenarios } from "./scenarios.js";
 import { shrinkFaults } from "./shrink.js";
 import { toTable } from "./table.js";
-import { CONSISTENCIES, type Consistency } from "./world/node.js";
+import { CONSISTENCIES } from "./world/node.js";
+import { ACROSS } from "./world/regional-policy.js";
 
 const USAGE = `npm run sim -- SCENARIO [options]
 
@@ -16,6 +23,7 @@ SCENARIO is "all" or one of
 ${scenarios.map(({ name, about }) => `  ${name.padEnd(15)} ${about}`).join("\n")}
 
   --consistency NAME  strict, leased, eventual or local; default: each
+  --across NAME       each, central or split, of scenarios with regions; default: each of them
   --seed N            seed of the random numbers; default 1
   --seeds N           runs this many seeds, from --seed on; default 1
   --nodes N           how many processes; default: what the scenario says
@@ -39,9 +47,10 @@ if (isWriting) writeScalePage(results, process.cwd());
 
 async function report(run: RunOptions, broken: string): Promise<void> {
   process.exitCode = EXIT_FAILED;
-  const { scenario, consistency, seed } = run;
+  const { scenario, consistency, across, seed } = run;
+  const agreement = across === undefined ? consistency : `${consistency}, ${across}`;
   console.error(
-    `${scenario.name}, ${consistency}, seed ${seed}: ${broken}. The fewest faults that reproduce it:`,
+    `${scenario.name}, ${agreement}, seed ${seed}: ${broken}. The fewest faults that reproduce it:`,
   );
   for (const { atMs, what } of await shrinkFaults(run)) console.error(`  at ${atMs} ms ${what}`);
 }
@@ -52,6 +61,7 @@ function readArguments(): { isJson: boolean; isWriting: boolean; runs: readonly 
       allowPositionals: true,
       options: {
         consistency: { type: "string" },
+        across: { type: "string" },
         seed: { type: "string", default: "1" },
         seeds: { type: "string", default: "1" },
         nodes: { type: "string" },
@@ -67,21 +77,24 @@ function readArguments(): { isJson: boolean; isWriting: boolean; runs: readonly 
     const seeds = Array.from({ length: toWhole("seeds", values.seeds) }, (_, i) => seed + i);
     const nodes = values.nodes === undefined ? {} : { nodes: toWhole("nodes", values.nodes) };
     const factor = toNumber("factor", values.factor);
-    const consistencies = toConsistencies(values.consistency);
+    const consistency = toChoice("consistency", values.consistency, CONSISTENCIES);
+    const across = toChoice("across", values.across, ACROSS);
+    const isChosen = (agreement: Agreement) =>
+      (consistency === undefined || agreement.consistency === consistency) &&
+      (across === undefined || agreement.across === across);
     const runs = chosen.flatMap((scenario) =>
       seeds.flatMap((each) =>
-        consistencies.map((consistency) => ({
-          scenario,
-          consistency,
-          seed: each,
-          factor,
-          ...nodes,
-        })),
+        agreementsOf(scenario)
+          .filter(isChosen)
+          .map((agreement) => ({ scenario, ...agreement, seed: each, factor, ...nodes })),
       ),
     );
-    const isWhole = name === "all" && seeds.length === 1 && consistencies === CONSISTENCIES;
+    if (runs.length === 0)
+      throw new RangeError(`no run of ${name} has that consistency and across`);
+    const isWhole =
+      name === "all" && seeds.length === 1 && consistency === undefined && across === undefined;
     if (values.write && !isWhole)
-      throw new RangeError("--write needs all scenarios under each consistency, with one seed");
+      throw new RangeError("--write needs all scenarios under every agreement, with one seed");
     return { isJson: values.json, isWriting: values.write, runs };
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${USAGE}`);
@@ -101,11 +114,15 @@ function toNumber(name: string, text: string): number {
   throw new RangeError(`--${name} must be a number above 0, got ${JSON.stringify(text)}`);
 }
 
-function toConsistencies(name: string | undefined): readonly Consistency[] {
-  if (name === undefined) return CONSISTENCIES;
-  const found = CONSISTENCIES.find((each) => each === name);
-  if (found !== undefined) return [found];
+function toChoice<T extends string>(
+  option: string,
+  name: string | undefined,
+  choices: readonly T[],
+): T | undefined {
+  if (name === undefined) return undefined;
+  const found = choices.find((each) => each === name);
+  if (found !== undefined) return found;
   throw new RangeError(
-    `--consistency must be one of ${CONSISTENCIES.join(", ")}, got ${JSON.stringify(name)}`,
+    `--${option} must be one of ${choices.join(", ")}, got ${JSON.stringify(name)}`,
   );
 }

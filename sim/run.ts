@@ -6,7 +6,8 @@ import type { Random } from "./kernel/random.js";
 import { Simulation, START_MS } from "./kernel/simulation.js";
 import { fairnessOf, recoveryMsOf } from "./measures.js";
 import { type Scenario, USUAL } from "./scenarios.js";
-import type { Consistency } from "./world/node.js";
+import { CONSISTENCIES, type Consistency } from "./world/node.js";
+import { ACROSS, type Across } from "./world/regional-policy.js";
 import type { Slice } from "./world/truth.js";
 import { World, type WorldOptions } from "./world/world.js";
 
@@ -14,6 +15,8 @@ import { World, type WorldOptions } from "./world/world.js";
 export interface RunOptions {
   readonly scenario: Scenario;
   readonly consistency: Consistency;
+  /** How regions agree, where the scenario has several; default `each`. */
+  readonly across?: Across;
   readonly seed: number;
   /** Default: what the scenario says. */
   readonly nodes?: number;
@@ -27,6 +30,8 @@ export interface RunOptions {
 export interface RunResult {
   readonly scenario: string;
   readonly consistency: Consistency;
+  /** How regions agree; undefined if there is one. */
+  readonly across: Across | undefined;
   readonly seed: number;
   readonly nodes: number;
   readonly decisions: number;
@@ -50,6 +55,8 @@ export interface RunResult {
   /** Calls of the store for a thousand decisions. */
   readonly storeCallsPerThousand: number;
   readonly bytesPerThousand: number;
+  /** Bytes between regions for a thousand decisions; undefined if there is one region. */
+  readonly distantBytesPerThousand: number | undefined;
   readonly decisionsPerNodeSecond: number;
   /** Requests without an answer three seconds after the last one, and checks that failed; there should be none of either. */
   readonly unanswered: number;
@@ -58,6 +65,21 @@ export interface RunResult {
   readonly timeline: readonly Slice[];
   /** Real time. */
   readonly tookMs: number;
+}
+
+/** How processes and regions agree in a run. */
+export type Agreement = Pick<RunOptions, "consistency" | "across">;
+
+/**
+ * The agreements under which a scenario runs: each consistency, and where it has several regions, each `across` with those
+ * consistencies that count in a shared store before they admit.
+ */
+export function agreementsOf({ options }: Scenario): readonly Agreement[] {
+  if (options.regions === undefined) return CONSISTENCIES.map((consistency) => ({ consistency }));
+  return ACROSS.flatMap((across) => [
+    { consistency: "strict" as const, across },
+    { consistency: "leased" as const, across },
+  ]);
 }
 
 /** How long after the last request the world goes on, so that every answer arrives. */
@@ -90,9 +112,12 @@ export function faultsOf(options: RunOptions): readonly Fault[] {
   return [...faults].sort((a, b) => a.atMs - b.atMs);
 }
 
-function optionsOf({ scenario, consistency, nodes }: RunOptions): WorldOptions {
-  const options = { ...USUAL, ...scenario.options, consistency };
-  return nodes === undefined ? options : { ...options, nodes };
+function optionsOf({ scenario, consistency, across = "each", nodes }: RunOptions): WorldOptions {
+  const options = { ...USUAL, ...scenario.options, consistency, across };
+  // Every region has a process.
+  return nodes === undefined
+    ? options
+    : { ...options, nodes: Math.max(nodes, options.regions.length) };
 }
 
 /** Does something at the start of every millisecond. */
@@ -119,9 +144,11 @@ function toResult(
   const seconds = scenario.durationMs / 1_000;
   const capacity = Math.min(...world.options.limits.map((limit) => limit.capacity));
   const bound = boundOf(scenario, world.options);
+  const hasRegions = world.options.regions.length > 0;
   return {
     scenario: scenario.name,
     consistency,
+    across: hasRegions ? world.options.across : undefined,
     seed,
     nodes: world.nodes.length,
     decisions: world.decisions,
@@ -137,9 +164,12 @@ function toResult(
       timeline,
       faults.map(({ atMs }) => atMs),
     ),
-    storeCallsPerSecond: world.server.calls / seconds,
-    storeCallsPerThousand: (1_000 * world.server.calls) / world.decisions,
+    storeCallsPerSecond: world.storeCalls / seconds,
+    storeCallsPerThousand: (1_000 * world.storeCalls) / world.decisions,
     bytesPerThousand: (1_000 * world.traffic.bytes) / world.decisions,
+    distantBytesPerThousand: hasRegions
+      ? (1_000 * world.distantTraffic.bytes) / world.decisions
+      : undefined,
     decisionsPerNodeSecond: world.decisions / world.nodes.length / seconds,
     unanswered: world.unanswered,
     failures: world.failures,

@@ -2,7 +2,15 @@
 // is chosen apart, so that every scenario runs under each consistency.
 
 import { fixedWindow, tokenBucket } from "sluice";
-import { dies, type Fault, isReplaced, network, randomFault } from "./faults.js";
+import {
+  dies,
+  distance,
+  type Fault,
+  isReplaced,
+  network,
+  randomDistanceFault,
+  randomFault,
+} from "./faults.js";
 import type { Random } from "./kernel/random.js";
 import type { RetryBehaviour, World, WorldOptions } from "./world/world.js";
 
@@ -28,6 +36,8 @@ export interface Scenario {
 export const USUAL: WorldOptions = {
   limits: [tokenBucket({ capacity: 100, refillPerSecond: 50 })],
   consistency: "leased",
+  across: "each",
+  regions: [],
   nodes: 50,
   onStoreFailure: "closed",
   timeoutMs: 200,
@@ -38,13 +48,26 @@ export const USUAL: WorldOptions = {
   reach: Number.POSITIVE_INFINITY,
   exponent: 1.1,
   network: { latencyMs: 0.25, jitterMs: 0.25, loss: 0, isCutThere: false, isCutBack: false },
+  distance: { latencyMs: 40, jitterMs: 2, loss: 0, isCutThere: false, isCutBack: false },
+  roaming: 0.1,
   shards: 1,
   chargeMs: 0.005,
   skewMsMax: 0,
 };
 
+/** A caller that asks in all regions; not one of the busiest. */
+const ATTACKER = 299;
+
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
+
+/** Three regions, 80 ms there and back from the first, where every caller has a tenth of its requests elsewhere. */
+const THREE_REGIONS = {
+  regions: ["eu", "us", "ap"],
+  nodes: 12,
+  callers: 300,
+  limits: [fixedWindow({ limit: 300, windowMs: 10 * SECOND_MS })],
+};
 
 /** Waits as long as it was asked to, and a little longer than others. */
 const polite: RetryBehaviour = {
@@ -178,6 +201,49 @@ export const scenarios: readonly Scenario[] = [
     },
     durationMs: 3 * SECOND_MS,
     ratePerSecond: () => 1_000_000,
+  },
+  {
+    name: "regions",
+    about: "callers of three regions, of whom the busiest are above their limit",
+    options: THREE_REGIONS,
+    durationMs: 30 * SECOND_MS,
+    ratePerSecond: () => 5_000,
+  },
+  {
+    name: "rotating-attacker",
+    about:
+      "beside usual callers, one asks a thousand times a second, in each of three regions in turn",
+    options: THREE_REGIONS,
+    durationMs: 30 * SECOND_MS,
+    ratePerSecond: () => 3_000,
+    ask: (world) => {
+      if (world.decisions % 3 !== 0) world.askRandomly();
+      else world.askIn(Math.floor(world.decisions / 3) % world.options.regions.length, ATTACKER);
+    },
+  },
+  {
+    name: "region-partition",
+    about: "one of three regions does not reach the home region for a minute",
+    options: THREE_REGIONS,
+    durationMs: 90 * SECOND_MS,
+    ratePerSecond: () => 2_000,
+    faults: () => [
+      distance(15 * SECOND_MS, 2, "is cut off", { isCutThere: true, isCutBack: true }),
+      distance(75 * SECOND_MS, 2, "is back", { isCutThere: false, isCutBack: false }),
+    ],
+  },
+  {
+    name: "regions-chaos",
+    about: "the ways between three regions are slow, lossy or cut, and processes die, at random",
+    options: { ...THREE_REGIONS, skewMsMax: MINUTE_MS },
+    durationMs: 15 * SECOND_MS,
+    ratePerSecond: () => 3_000,
+    faults: (options, random) =>
+      Array.from({ length: 40 }, (_, i) =>
+        i % 4 === 0
+          ? dies(random.below(15 * SECOND_MS), random.below(options.nodes))
+          : randomDistanceFault(random.below(15 * SECOND_MS), options, random),
+      ),
   },
   {
     name: "chaos",

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { brokenPromise } from "./bounds.js";
-import { runScenario } from "./run.js";
+import type { Fault } from "./faults.js";
+import { agreementsOf, runScenario } from "./run.js";
 import { type Scenario, scenarioOf, scenarios } from "./scenarios.js";
 import { shrinkFaults } from "./shrink.js";
+import type { Across } from "./world/regional-policy.js";
 
 /** How many random schedules of faults; a soak runs many more. */
 const SEEDS = Number(process.env.SLUICE_SIM_SEEDS ?? 6);
@@ -30,15 +32,18 @@ it("repeats from its seed to the last figure", async () => {
 });
 
 describe.each(["strict", "leased"] as const)("%s", (consistency) => {
-  it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))(
-    "keeps its promises: %s",
-    async (_, scenario) => {
-      const result = await runScenario({ scenario, consistency, seed: 1, ...FEW });
-      expect(result.decisions).toBeGreaterThan(1_000);
-      expect(result.admitted).toBeGreaterThan(0);
-      expect(brokenPromise(result)).toBeUndefined();
-    },
+  const agreements = scenarios.flatMap((scenario) =>
+    agreementsOf(scenario)
+      .filter((agreement) => agreement.consistency === consistency)
+      .map(({ across }) => [scenario.name, across ?? "one region", across, scenario] as const),
   );
+  it.each(agreements)("keeps its promises: %s, %s", async (_, __, across, scenario) => {
+    const run = { scenario, consistency, seed: 1, ...FEW };
+    const result = await runScenario(across === undefined ? run : { ...run, across });
+    expect(result.decisions).toBeGreaterThan(1_000);
+    expect(result.admitted).toBeGreaterThan(0);
+    expect(brokenPromise(result)).toBeUndefined();
+  });
 
   it(`never exceeds a window, whatever fails, from ${SEEDS} seeds`, async () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
@@ -46,6 +51,60 @@ describe.each(["strict", "leased"] as const)("%s", (consistency) => {
       expect(brokenPromise(result), `seed ${seed}`).toBeUndefined();
       expect(result.overshoot, `seed ${seed}`).toBe(0);
     }
+  });
+
+  it.each(["central", "split"] as const)(
+    `never exceeds a window over three regions, whatever fails between them, from ${SEEDS} seeds: %s`,
+    async (across) => {
+      const scenario = scenarioOf("regions-chaos");
+      for (let seed = 1; seed <= SEEDS; seed++) {
+        const result = await runScenario({ scenario, consistency, across, seed, factor: 0.2 });
+        expect(brokenPromise(result), `seed ${seed}`).toBeUndefined();
+        expect(result.overshoot, `seed ${seed}`).toBe(0);
+      }
+    },
+  );
+});
+
+describe("a caller that asks in each of three regions in turn", () => {
+  const attack = async (across: Across) => {
+    const scenario = scenarioOf("rotating-attacker");
+    return await runScenario({ scenario, consistency: "strict", across, seed: 1, factor: 0.3 });
+  };
+
+  it("gets more than its limit where each counts by itself", async () => {
+    const { overshoot, overshootMax } = await attack("each");
+    expect(overshoot).toBeGreaterThan(0.5);
+    expect(overshoot).toBeLessThanOrEqual(overshootMax ?? 0);
+  });
+
+  it("gets its limit where the home region decides, and where each has a share", async () => {
+    for (const across of ["central", "split"] as const) {
+      const { overshoot, admitted } = await attack(across);
+      expect(overshoot, across).toBe(0);
+      expect(admitted, across).toBeGreaterThan(1_000);
+    }
+  });
+});
+
+describe("a region that does not reach the home region for a minute", () => {
+  const scenario = scenarioOf("region-partition");
+  const cutOff = async (across: Across, faults?: readonly Fault[]) => {
+    const run = { scenario, consistency: "strict" as const, across, seed: 1, factor: 0.1 };
+    return await runScenario(faults === undefined ? run : { ...run, faults });
+  };
+
+  it("decides under its share as if nothing had happened", async () => {
+    const { admitted, fallback } = await cutOff("split");
+    expect(fallback).toBe(0);
+    expect(admitted).toBe((await cutOff("split", [])).admitted);
+  });
+
+  it("refuses what the home region decides, and recovers within five seconds", async () => {
+    const { fallback, recoveryMs } = await cutOff("central");
+    // A third of the callers for two thirds of the time.
+    expect(fallback).toBeGreaterThan(0.1);
+    expect(recoveryMs).toBeLessThan(5_000);
   });
 });
 

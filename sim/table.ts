@@ -5,6 +5,7 @@ import type { RunResult } from "./run.js";
 const COLUMNS: readonly [string, (result: RunResult) => string][] = [
   ["scenario", ({ scenario }) => scenario],
   ["consistency", ({ consistency }) => consistency],
+  ["across", ({ across = "–" }) => across],
   ["seed", ({ seed }) => `${seed}`],
   ["processes", ({ nodes }) => `${nodes}`],
   ["decisions", ({ decisions }) => decisions.toLocaleString("en")],
@@ -19,13 +20,18 @@ const COLUMNS: readonly [string, (result: RunResult) => string][] = [
   ],
   ["store calls per 1,000", ({ storeCallsPerThousand }) => storeCallsPerThousand.toFixed(1)],
   ["bytes per 1,000", ({ bytesPerThousand }) => Math.round(bytesPerThousand).toLocaleString("en")],
+  [
+    "between regions",
+    ({ distantBytesPerThousand: bytes }) =>
+      bytes === undefined ? "–" : Math.round(bytes).toLocaleString("en"),
+  ],
 ];
 
 /** What runs found, as a Markdown table. */
 export function toTable(results: readonly RunResult[]): string {
   const head = COLUMNS.map(([name]) => name);
   const rows = results.map((result) => COLUMNS.map(([, read]) => read(result)));
-  return toMarkdown([head, ...rows], 2);
+  return toMarkdown([head, ...rows], 3);
 }
 
 /** A Markdown table of rows, the first of which is its head. All but the first `names` columns are numbers. */

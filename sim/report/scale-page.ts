@@ -18,7 +18,14 @@ const DECISIONS_PER_SECOND = 50_000_000;
 const FLEET = "fleet";
 
 /** Scenarios in which the course of time says more than a sum. */
-const PLOTTED = ["flash-crowd", "hot-key", "partition", "store-restart", "rolling-deploy"];
+const PLOTTED = [
+  "flash-crowd",
+  "hot-key",
+  "partition",
+  "store-restart",
+  "rolling-deploy",
+  "region-partition",
+];
 
 /** Writes the page and its plots. The results are those of one seed, of every scenario. */
 export function writeScalePage(results: readonly RunResult[], root: string): void {
@@ -39,7 +46,7 @@ export function toPage(results: readonly RunResult[], costs: Costs): string {
 <!-- Written by \`npm run sim -- all --write\`. -->
 
 No test machine makes 50 million decisions a second, so a [simulator](../sim/README.md) runs the library's own code (limiters,
-leases, eventual counters, deny caches, circuit breakers) on simulated clocks, networks and crashes, beside a counter that
+leases, eventual counters, deny caches, circuit breakers, policies with regions) on simulated clocks, networks and crashes, beside a counter that
 sees every decision. Every run can be repeated from its seed: \`npm run sim -- partition --consistency leased --seed 1\`.
 
 ## What 50 million decisions a second need
@@ -58,7 +65,8 @@ Processors are those of the limiter alone: a gateway or a service around it need
 Seed ${results[0].seed}. *Above the limit* is the most by which any caller exceeded its limit at any instant, as a share of the
 limit, and *promised* is the bound that every run is checked against. *Refused early* are refusals for which one exact counter
 had room. *Fairness* is Jain's index of what callers got of what they were entitled to: 1 is even. *Recovered after* is how
-long after the last fault callers were still refused early more often than before.
+long after the last fault callers were still refused early more often than before. *Across* is how
+[regions](guides/regions.md) agree, in scenarios with three of them, 80 ms there and back from the first.
 
 ${toTable(results)}
 
@@ -98,7 +106,10 @@ function toNeedsTable(results: readonly RunResult[], costs: Costs): string {
 
 function linesOf(results: readonly RunResult[], name: string) {
   const runs = results.filter(({ scenario }) => scenario === name);
-  return runs.map(({ consistency, timeline }) => ({ label: consistency, timeline }));
+  return runs.map(({ consistency, across, timeline }) => ({
+    label: across === undefined ? consistency : `${across}, ${consistency}`,
+    timeline,
+  }));
 }
 
 function aboutOf(name: string): string {

@@ -1,14 +1,15 @@
-// One process of a fleet: the library's limiter over the store that its consistency asks for, on a clock and a network
-// of the simulation.
+// One process of a fleet: the library's limiter over the store that its consistency asks for, or its policy where there
+// are regions, on a clock and a network of the simulation.
 
 import {
   createLimiter,
+  type Decision,
   denyCache,
   eventual,
   type FailurePolicy,
   type Limit,
-  type Limiter,
   leased,
+  type MaybePromise,
   memoryStore,
   resilient,
   type Store,
@@ -33,29 +34,45 @@ export interface NodeOptions {
   readonly keysMax: number;
 }
 
+/** What decides the requests of a process. */
+export interface Decider {
+  check(key: string): MaybePromise<Decision>;
+  close(): MaybePromise<void>;
+}
+
+/** What a process is made of. */
+export interface NodeParts {
+  readonly clock: NodeClock;
+  /** Every store that it can reach. */
+  readonly remotes: readonly RemoteStore[];
+  /** The one of them that decides what the process does not decide by itself. */
+  readonly decidedBy: RemoteStore;
+  readonly decider: Decider;
+}
+
 /** A process. */
 export class Node {
-  readonly limiter: Limiter<false>;
-  readonly remote: RemoteStore;
-  readonly #clock: NodeClock;
+  readonly #parts: NodeParts;
   /** Requests that have no answer yet. */
   unanswered = 0;
 
-  constructor(clock: NodeClock, remote: RemoteStore, options: NodeOptions) {
-    this.#clock = clock;
-    this.remote = remote;
-    this.limiter = createLimiter({
-      name: "sim",
-      limit: [...options.limits],
-      store: toStore(clock, remote, options),
-      clock,
-    });
+  constructor(parts: NodeParts) {
+    this.#parts = parts;
+  }
+
+  /** The true time at which the store decided what was answered last. */
+  get decidedAtMs(): number {
+    return this.#parts.decidedBy.decidedAtMs;
+  }
+
+  check(key: string): MaybePromise<Decision> {
+    return this.#parts.decider.check(key);
   }
 
   /** The process dies: nothing that it had planned happens, and no answer reaches it. */
   crash(): void {
-    this.#clock.stop();
-    this.remote.disconnect();
+    this.#parts.clock.stop();
+    for (const remote of this.#parts.remotes) remote.disconnect();
   }
 
   /** The process stops gracefully: it answers the requests that it has, and returns what it holds. */
@@ -65,8 +82,8 @@ export class Node {
       this.unanswered > 0 && waitedMs < DRAIN_MS_MAX;
       waitedMs += DRAIN_STEP_MS
     )
-      await new Promise<void>((resolve) => this.#clock.after(DRAIN_STEP_MS, resolve));
-    await this.limiter.close();
+      await new Promise<void>((resolve) => this.#parts.clock.after(DRAIN_STEP_MS, resolve));
+    await this.#parts.decider.close();
     this.crash();
   }
 }
@@ -75,22 +92,33 @@ export class Node {
 const DRAIN_MS_MAX = 2_000;
 const DRAIN_STEP_MS = 10;
 
-/** The stores that a policy puts in front of a shared store for a rule of that consistency. */
-function toStore(clock: NodeClock, remote: RemoteStore, options: NodeOptions): Store {
+/** A limiter of all limits over one shared store. */
+export function toLimiter(clock: NodeClock, remote: RemoteStore, options: NodeOptions): Decider {
+  const store = toStore(clock, remote, options);
+  return createLimiter({ name: "sim", limit: [...options.limits], store, clock });
+}
+
+/** A shared store behind a deadline and a circuit breaker, as the service puts them in front of it. */
+export function toGuarded(clock: NodeClock, remote: RemoteStore, options: NodeOptions): Store {
   const { keysMax, nodes, onStoreFailure, timeoutMs } = options;
-  // Real processes each draw a seed; a fixed one makes runs repeatable.
-  if (options.consistency === "local") return memoryStore({ keysMax, seed: { low: 3, high: 4 } });
-  const localShare = 1 / nodes;
-  const guarded = resilient(remote, {
+  return resilient(remote, {
     clock,
     keysMax,
-    localShare,
+    localShare: 1 / nodes,
     onStoreFailure,
     timeoutMs,
     // Otherwise every process of a fleet in trouble would print a warning; the results say it once.
     onEvent: () => {},
   });
-  switch (options.consistency) {
+}
+
+/** The stores that a policy puts in front of a shared store for a rule of that consistency. */
+function toStore(clock: NodeClock, remote: RemoteStore, options: NodeOptions): Store {
+  const { consistency, keysMax, nodes } = options;
+  // Real processes each draw a seed; a fixed one makes runs repeatable.
+  if (consistency === "local") return memoryStore({ keysMax, seed: { low: 3, high: 4 } });
+  const guarded = toGuarded(clock, remote, options);
+  switch (consistency) {
     case "strict":
       return denyCache(guarded, { clock, keysMax });
     case "leased": {

@@ -1,5 +1,6 @@
-// A fleet, the store that it shares, the callers, and an omniscient counter beside them. A scenario says what they are
-// like and what goes wrong.
+// A fleet, the stores that it shares, the callers, and an omniscient counter beside them. A scenario says what they are
+// like and what goes wrong. Without regions there is one store for all; with regions each has a store, and its processes
+// reach that of the home region, the first one, over a longer distance.
 
 import type { Decision, MaybePromise } from "sluice";
 import { NodeClock } from "../kernel/node-clock.js";
@@ -7,7 +8,8 @@ import type { Random } from "../kernel/random.js";
 import { type Simulation, START_MS } from "../kernel/simulation.js";
 import { Zipf } from "../kernel/zipf.js";
 import { Link, type LinkCounts, type LinkState } from "./link.js";
-import { Node, type NodeOptions } from "./node.js";
+import { Node, toLimiter } from "./node.js";
+import { type RegionalOptions, toRegionalPolicy } from "./regional-policy.js";
 import { RemoteStore } from "./remote-store.js";
 import { StoreServer } from "./store-server.js";
 import { Truth } from "./truth.js";
@@ -19,13 +21,17 @@ export interface RetryBehaviour {
 }
 
 /** What a world is made of. */
-export interface WorldOptions extends NodeOptions {
+export interface WorldOptions extends RegionalOptions {
   readonly callers: number;
   /** The exponent of Zipf's law, by which some callers ask more often than others. */
   readonly exponent: number;
   /** At how many processes the load balancer lets one caller arrive, at most. */
   readonly reach: number;
   readonly network: LinkState;
+  /** Between a region and the home region. */
+  readonly distance: LinkState;
+  /** The share of its requests that a caller sends from other regions than its own. */
+  readonly roaming: number;
   /** On how many machines the shared store is, each with its part of the keys. */
   readonly shards: number;
   /** How long a machine of the store takes for one charge. */
@@ -38,10 +44,15 @@ export interface WorldOptions extends NodeOptions {
 export class World {
   readonly simulation: Simulation;
   readonly options: WorldOptions;
-  readonly server: StoreServer;
+  /** The store of each region; without regions, the only one. */
+  readonly servers: readonly StoreServer[];
   readonly truth: Truth;
   readonly network: LinkState;
+  /** How each region reaches the home region. That of the home region itself is not used. */
+  readonly distances: readonly LinkState[];
   readonly traffic: LinkCounts = { bytes: 0 };
+  /** What went between regions; it is not part of the other. */
+  readonly distantTraffic: LinkCounts = { bytes: 0 };
   readonly nodes: Node[] = [];
   decisions = 0;
   fallbackDecisions = 0;
@@ -61,9 +72,23 @@ export class World {
     this.#zipf = new Zipf(this.#random, options.callers, options.exponent);
     const keysMax = Math.max(1_000, Math.min(4 * options.callers, 4_000_000));
     const { chargeMs, shards } = options;
-    this.server = new StoreServer(simulation, { skewMs: 0, chargeMs, shards, keysMax });
+    this.distances = options.regions.map(() => ({ ...options.distance }));
+    this.servers = Array.from(
+      { length: Math.max(1, options.regions.length) },
+      () => new StoreServer(simulation, { skewMs: 0, chargeMs, shards, keysMax }),
+    );
     this.truth = new Truth(options.limits, options.callers, START_MS);
-    for (let i = 0; i < options.nodes; i++) this.nodes.push(this.#startNode());
+    for (let i = 0; i < options.nodes; i++) this.nodes.push(this.#startNode(i));
+  }
+
+  /** The shared store, or that of the home region. */
+  get server(): StoreServer {
+    return this.servers[0];
+  }
+
+  /** Calls that all stores answered. */
+  get storeCalls(): number {
+    return this.servers.reduce((sum, { calls }) => sum + calls, 0);
   }
 
   /** How many requests have no answer yet, those of processes that died apart. */
@@ -77,11 +102,19 @@ export class World {
     this.ask(caller, retriesOf?.(caller));
   }
 
-  /** A request of one caller, at any process. */
+  /** A request of one caller, at any process that it can reach. */
   ask(caller: number, retries?: RetryBehaviour, attempt = 1): void {
-    const node = this.nodes[this.#nodeOf(caller)];
+    this.#askAt(this.nodes[this.#nodeOf(caller)], caller, retries, attempt);
+  }
+
+  /** A request of one caller in the region of that index, whichever is its own. */
+  askIn(region: number, caller: number): void {
+    this.#askAt(this.nodes[this.#nodeIn(region)], caller, undefined, 1);
+  }
+
+  #askAt(node: Node, caller: number, retries: RetryBehaviour | undefined, attempt: number): void {
     this.decisions++;
-    const decision = node.limiter.check(this.#keyOf(caller));
+    const decision = node.check(this.#keyOf(caller));
     if (!isThenable(decision)) {
       this.#note(caller, decision, this.simulation.nowMs);
       if (retries !== undefined) this.#retry(caller, decision, retries, attempt);
@@ -94,7 +127,7 @@ export class World {
         this.#note(
           caller,
           answer,
-          isDecidedThere(answer) ? node.remote.decidedAtMs : this.simulation.nowMs,
+          isDecidedThere(answer) ? node.decidedAtMs : this.simulation.nowMs,
         );
         if (retries !== undefined) this.#retry(caller, answer, retries, attempt);
       },
@@ -108,23 +141,40 @@ export class World {
   /** A process dies, and another takes its place. What it had leased stays charged. */
   crash(index: number): void {
     this.nodes[index].crash();
-    this.nodes[index] = this.#startNode();
+    this.nodes[index] = this.#startNode(index);
   }
 
   /** A process is replaced gracefully: a new one takes its requests, and it returns what it holds. */
   replace(index: number): void {
     const before = this.nodes[index];
-    this.nodes[index] = this.#startNode();
+    this.nodes[index] = this.#startNode(index);
     void before.stop();
   }
 
-  #startNode(): Node {
-    const { skewMsMax } = this.options;
+  #startNode(index: number): Node {
+    const { skewMsMax, regions } = this.options;
     const skewMs = skewMsMax === 0 ? 0 : this.#random.between(-skewMsMax, skewMsMax);
     const clock = new NodeClock(this.simulation, skewMs);
-    const link = new Link(this.simulation, this.#networkRandom, this.network, this.traffic);
-    const remote = new RemoteStore(link, this.server);
-    return new Node(clock, remote, this.options);
+    const region = index % this.servers.length;
+    const own = this.#reach(this.servers[region], this.network, this.traffic);
+    if (regions.length === 0) {
+      const decider = toLimiter(clock, own, this.options);
+      return new Node({ clock, remotes: [own], decidedBy: own, decider });
+    }
+    const isHome = region === 0;
+    const home = isHome
+      ? own
+      : this.#reach(this.server, this.distances[region], this.distantTraffic);
+    const decider = toRegionalPolicy(clock, { self: regions[region], own, home }, this.options);
+    const decidedBy = this.options.across === "central" ? home : own;
+    return new Node({ clock, remotes: [own, home], decidedBy, decider });
+  }
+
+  #reach(server: StoreServer, network: LinkState, traffic: LinkCounts): RemoteStore {
+    return new RemoteStore(
+      new Link(this.simulation, this.#networkRandom, network, traffic),
+      server,
+    );
   }
 
   #note(caller: number, decision: Decision, atMs: number): void {
@@ -139,12 +189,23 @@ export class World {
       this.simulation.after(delayMs, () => this.ask(caller, retries, attempt + 1));
   }
 
-  /** Where a request arrives: at one of the processes side by side that the caller can reach. */
+  /** Where a request arrives: in the caller's region or another, or at one of the processes side by side that it reaches. */
   #nodeOf(caller: number): number {
     const { length } = this.nodes;
+    const regions = this.options.regions.length;
+    if (regions > 0) {
+      const roams = this.#random.fraction() < this.options.roaming;
+      return this.#nodeIn(roams ? this.#random.below(regions) : caller % regions);
+    }
     if (this.options.reach >= length) return this.#random.below(length);
     const first = (caller * 7_919) % length;
     return (first + this.#random.below(this.options.reach)) % length;
+  }
+
+  /** Any process of a region; process `i` is in region `i` modulo their number. */
+  #nodeIn(region: number): number {
+    const regions = this.servers.length;
+    return region + regions * this.#random.below(Math.floor(this.nodes.length / regions));
   }
 
   #keyOf(caller: number): string {

@@ -1,0 +1,73 @@
+// What decides in a process where callers appear in several regions: the library's policy, with a store in each region and
+// a rule that says how regions agree.
+
+import type { Limit } from "sluice";
+import { createPolicy } from "sluice/rules";
+import type { NodeClock } from "../kernel/node-clock.js";
+import { type Decider, type NodeOptions, toGuarded } from "./node.js";
+import type { RemoteStore } from "./remote-store.js";
+
+/** How regions agree; as in a rule. */
+export const ACROSS = ["each", "central", "split"] as const;
+export type Across = (typeof ACROSS)[number];
+
+/** What a process knows of regions. */
+export interface RegionalOptions extends NodeOptions {
+  readonly across: Across;
+  /** The names of regions; the first is home. */
+  readonly regions: readonly string[];
+}
+
+/** The stores that a process reaches: that of its own region, and that of the home region, which may be the same. */
+export interface RegionalStores {
+  readonly self: string;
+  readonly own: RemoteStore;
+  readonly home: RemoteStore;
+}
+
+/** A policy with one rule by caller. */
+export function toRegionalPolicy(
+  clock: NodeClock,
+  { self, own, home }: RegionalStores,
+  options: RegionalOptions,
+): Decider {
+  const { across, consistency, leaseMs, regions } = options;
+  const ownStore = toGuarded(clock, own, options);
+  const policy = createPolicy({
+    rules: {
+      version: 1,
+      rules: [
+        { id: "sim", key: "user", limit: options.limits.map(toRuleLimit), consistency, across },
+      ],
+    },
+    regions: {
+      self,
+      home: regions[0],
+      stores: {
+        [self]: ownStore,
+        [regions[0]]: own === home ? ownStore : toGuarded(clock, home, options),
+      },
+      weights: Object.fromEntries(regions.map((name) => [name, 1])),
+    },
+    clock,
+    leased: { leaseMs },
+  });
+  return {
+    check: (user) => policy.admit({ method: "GET", path: "/", user }),
+    close: () => policy.close(),
+  };
+}
+
+/** A limit as rules write it. */
+function toRuleLimit(limit: Limit): object {
+  switch (limit.algorithm) {
+    case "tokenBucket":
+      return { tokenBucket: { capacity: limit.capacity, refill: limit.refill } };
+    case "fixedWindow":
+      return { fixedWindow: { limit: limit.capacity, windowMs: limit.windowMs } };
+    default:
+      throw new RangeError(
+        `regions are simulated with buckets and windows, not ${limit.algorithm}`,
+      );
+  }
+}
