@@ -14,7 +14,7 @@ import { withLongestPause } from "./longest-pause.js";
 
 const TASK_MS_MAX = 200;
 /** Of the service. */
-const PAUSE_MS_MAX = 500;
+const PAUSE_MS_MAX = 200;
 
 /** One rule in five matches every request, so that the page Key has many of both kinds. */
 const rulesWith = (limit: string) => ({
