@@ -26,6 +26,14 @@ export function useSession(): Session {
   return useContext(SessionContext);
 }
 
+/** Whether the session has ended, so that the login covers the page. */
+export const SessionEndedContext = createContext(false);
+
+/** Whether the login covers the page until the user has logged in again. */
+export function useHasSessionEnded(): boolean {
+  return useContext(SessionEndedContext);
+}
+
 /** Whether the user may do what needs this role. */
 export function useMay(role: Role): boolean {
   return mayAsMuch(useSession().role, role);

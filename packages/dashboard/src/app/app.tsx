@@ -4,7 +4,13 @@
 import { useEffect, useState } from "preact/hooks";
 import { ErrorBoundary, LocationProvider } from "preact-iso";
 import { type ApiError, onSessionEnded } from "../api/client.js";
-import { findSession, mayAsMuch, type Session, SessionContext } from "../api/session.js";
+import {
+  findSession,
+  mayAsMuch,
+  type Session,
+  SessionContext,
+  SessionEndedContext,
+} from "../api/session.js";
 import { Toasts } from "../ui/dialogs/toasts.js";
 import { Button } from "../ui/forms/button.js";
 import { Problem } from "../ui/page/states.js";
@@ -68,13 +74,15 @@ function Content({ state, setState, onRetry }: ContentProps) {
     case "in":
       return (
         <SessionContext.Provider key={state.turn} value={state.session}>
-          <LocationProvider scope="/dashboard">
-            <Frame onLoggedOut={() => setState({ kind: "login" })}>
-              <ErrorBoundary>
-                <Pages />
-              </ErrorBoundary>
-            </Frame>
-          </LocationProvider>
+          <SessionEndedContext.Provider value={state.hasEnded}>
+            <LocationProvider scope="/dashboard">
+              <Frame onLoggedOut={() => setState({ kind: "login" })}>
+                <ErrorBoundary>
+                  <Pages />
+                </ErrorBoundary>
+              </Frame>
+            </LocationProvider>
+          </SessionEndedContext.Provider>
           {state.hasEnded && (
             <LoginAgain onLoggedIn={(session) => setState(toIn(session, state))} />
           )}

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren, TargetedEvent } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useHasSessionEnded } from "../../api/session.js";
 import { Button } from "../forms/button.js";
 import { Field } from "../forms/field.js";
 
@@ -11,13 +12,19 @@ interface DialogProps {
   onClose(): void;
 }
 
-/** A dialog over the page; Escape closes it, and the focus returns to what opened it. */
+/**
+ * A dialog over the page; Escape closes it, and the focus returns to what opened it. While the login covers the page, it
+ * waits: the dialog that opens last lies above all others.
+ */
 export function Dialog({ title, children, onClose }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
+  const isCovered = useHasSessionEnded();
+  useEffect(() => {
+    if (!isCovered && dialog.current?.open === false) dialog.current.showModal();
+  }, [isCovered]);
   useEffect(() => {
     const { current } = dialog;
-    current?.showModal();
     return () => current?.close();
   }, []);
   // The browser sends "close" later, perhaps when this dialog is gone and its owner shows another one.
