@@ -2,6 +2,7 @@ import { type Page, stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
 import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard } from "./dashboard-fixture.js";
+import { untilCount, untilParameter, untilSettled } from "./page-state.js";
 
 afterAll(stopAll);
 
@@ -58,6 +59,7 @@ describe("the page Access", () => {
     expect(secret).toMatch(/^slk_/);
     expect(await findingsEverywhere(page)).toEqual([]);
     await press(page, "I have copied it");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(await page.content()).not.toContain(secret);
     const statusOf = async (key = secret) =>
       (await fetch(gateway, { headers: { "x-api-key": key } })).status;
@@ -97,6 +99,7 @@ describe("the page Access", () => {
     for (const tab of ["Tenants", "Plans", "Overrides", "Blocks", "Access tokens"]) {
       await page.getByRole("link", { name: tab, exact: true }).click();
       await page.getByRole("heading", { level: 2, name: tab }).waitFor();
+      await untilSettled(page);
       expect([tab, ...(await findingsEverywhere(page))]).toEqual([tab]);
     }
     expect(faults).toEqual([]);
@@ -117,7 +120,7 @@ describe("the page Access", () => {
     await field(page, "Name").fill("Mine");
     await press(page, "Save");
     await page.getByText("Another operator changed this").waitFor();
-    expect(await field(page, "Name").inputValue()).toBe("Acme Ltd");
+    await expect.poll(() => field(page, "Name").inputValue()).toBe("Acme Ltd");
     await field(page, "Name").fill("Mine");
     await press(page, "Save");
     await page.getByRole("row", { name: /Mine/ }).waitFor();
@@ -143,8 +146,10 @@ describe("the page Access", () => {
     await field(page, "Role").selectOption("viewer");
     await field(page, "Expires").selectOption("In 7 days");
     await press(page, "Create token");
+    // It says so for two seconds only: the wait starts first.
+    const isCopied = page.getByRole("button", { name: "Copied", exact: true }).waitFor();
     await press(page, "Copy");
-    await page.getByRole("button", { name: "Copied", exact: true }).waitFor();
+    await isCopied;
     const secret = String(await page.evaluate("navigator.clipboard.readText()"));
     expect(secret).toMatch(/^slt_/);
     expect(await page.getByRole("dialog").locator("code").textContent()).toBe(secret);
@@ -163,8 +168,7 @@ describe("the page Access", () => {
       "key?ip=127.0.0.1",
     ]) {
       await page.goto(url + path);
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      await page.waitForFunction(() => document.querySelector("main [aria-busy=true]") === null);
+      await untilSettled(page);
       const names = await page.getByRole("main").getByRole("button").allTextContents();
       expect(
         names.filter((name) => /new|revoke|block|reset|grant|override|edit/i.test(name)),
@@ -197,8 +201,8 @@ describe("the page Access", () => {
     await page.getByRole("link", { name: "zenith" }).waitFor({ state: "detached" });
     // The list is empty while the answer is on its way.
     await page.getByRole("link", { name: "acorn" }).waitFor();
-    expect(await page.getByRole("row").count()).toBe(3);
-    expect(new URL(page.url()).searchParams.get("prefix")).toBe("ac");
+    await untilCount(page.getByRole("row"), 3);
+    await untilParameter(page, "prefix", "ac");
     expect(faults).toEqual([]);
   });
 });

@@ -2,6 +2,7 @@ import { stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
 import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard } from "./dashboard-fixture.js";
+import { untilCount } from "./page-state.js";
 
 afterAll(stopAll);
 
@@ -25,8 +26,10 @@ describe("the page Audit", () => {
     await entries.first().getByText(reason).click();
     const zone = entries.first().getByRole("row", { name: /timeZone/ });
     await zone.getByText("Europe/Paris").waitFor();
-    expect(await zone.getByRole("cell").allTextContents()).toEqual(["UTC", "Europe/Paris"]);
-    expect(await entries.count()).toBe(50);
+    await expect
+      .poll(() => zone.getByRole("cell").allTextContents())
+      .toEqual(["UTC", "Europe/Paris"]);
+    await untilCount(entries, 50);
     await page.getByRole("button", { name: "Next page" }).click();
     await page.getByText("t0", { exact: true }).waitFor();
     await page.goBack();
@@ -36,7 +39,7 @@ describe("the page Audit", () => {
     await page.getByLabel("Id", { exact: true }).fill("acme");
     await page.getByRole("button", { name: "Show", exact: true }).click();
     await page.waitForURL(/kind=tenant&id=acme/);
-    await page.waitForFunction(() => document.querySelectorAll("main li").length === 2);
+    await untilCount(entries, 2);
     await page.getByRole("button", { name: "Verify the chain" }).click();
     await page.getByText(/The chain is intact: \d+ entries were checked/).waitFor();
     await page.getByText(reason).click();

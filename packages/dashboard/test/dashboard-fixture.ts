@@ -97,12 +97,16 @@ export function sharedBrowser(): Promise<Browser> {
   return browser;
 }
 
+/** How long a page is waited for: a busy machine is not a failure. */
+const WAIT_MS_MAX = 60_000;
+
 /** Opens a page in a context of its own: no cookie or choice of another test is there. */
 export async function openPage(
   url: string,
   options: Parameters<Browser["newContext"]>[0] = {},
 ): Promise<WatchedPage> {
   const context = await (await sharedBrowser()).newContext(options);
+  context.setDefaultTimeout(WAIT_MS_MAX);
   const page = await context.newPage();
   const faults: string[] = [];
   const { origin } = new URL(url);

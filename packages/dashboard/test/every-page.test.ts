@@ -5,6 +5,7 @@ import { type Page, stopAll } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findingsOf, SCHEMES } from "./axe.js";
 import { openPage, startDashboard, type TestDashboard } from "./dashboard-fixture.js";
+import { untilSettled } from "./page-state.js";
 
 const PATHS = [
   "",
@@ -31,7 +32,7 @@ afterAll(stopAll);
 describe("every page", () => {
   it.each(PATHS)("/dashboard/%s fits light, dark and a phone, without a fault", async (path) => {
     const { page, context, faults } = await openPage(dashboard.url + path);
-    await settle(page);
+    await untilSettled(page);
     for (const [colorScheme, of] of SCHEMES) {
       await page.emulateMedia({ colorScheme });
       expect(await findingsOf(page, of), colorScheme).toEqual([]);
@@ -58,7 +59,7 @@ describe("every page", () => {
         };
       });
       await page.goto(dashboard.url + path);
-      await settle(page);
+      await untilSettled(page);
       await page.setViewportSize(PHONE);
       expect(await widthOf(page)).toBeLessThanOrEqual(PHONE.width);
       await context.close();
@@ -71,7 +72,7 @@ describe("by keyboard alone", () => {
     const { page, context, faults } = await openPage(dashboard.url);
     await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
     await page.keyboard.press("Tab");
-    expect(await focused(page)).toBe("Skip to the content");
+    await expect.poll(() => focused(page)).toBe("Skip to the content");
     const open = async (name: string, key: string) => {
       await pressUntil(page, name, key);
       await page.keyboard.press("Enter");
@@ -105,12 +106,6 @@ async function pressUntil(page: Page, name: string, key = "Tab"): Promise<void> 
     if (passed.length > 60) throw new Error(`${name} is not among ${passed.join(", ")}`);
     await page.keyboard.press(key);
   }
-}
-
-/** Waits until the page shows its heading and nothing loads any more. */
-async function settle(page: Page): Promise<void> {
-  await page.getByRole("heading", { level: 1 }).waitFor();
-  await page.waitForFunction(() => document.querySelector("main [aria-busy=true]") === null);
 }
 
 function widthOf(page: Page): Promise<number> {

@@ -3,6 +3,7 @@ import { makeFolder, onStop, stopAll } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard, type TestDashboard } from "./dashboard-fixture.js";
+import { untilCount } from "./page-state.js";
 
 afterAll(stopAll);
 
@@ -38,7 +39,7 @@ describe("the page Live of a control node with followers", () => {
     expect(await findingsEverywhere(page)).toEqual([]);
     await page.getByRole("combobox").selectOption("edge-1");
     await page.getByText("on the node edge-1").waitFor();
-    expect(page.url()).toMatch(/\/dashboard\/\?node=edge-1$/);
+    await page.waitForURL(/\/dashboard\/\?node=edge-1$/);
     await page.getByText("Live", { exact: true }).nth(1).waitFor();
     await page.reload();
     await page.getByText("on the node edge-1").waitFor();
@@ -62,14 +63,14 @@ describe("the page Live of a control node with followers", () => {
   it("shows the node alone on the dashboard of a follower, and says where the others are", async () => {
     const { page, faults } = await openPage(edge.url);
     await page.getByText("These numbers cover the node edge-1 only.").waitFor();
-    expect(await page.getByRole("combobox").count()).toBe(0);
+    await untilCount(page.getByRole("combobox"), 0);
     expect(faults).toEqual([]);
   });
 
   it("says that a node is silent, and shows no numbers instead of zeros", async () => {
     const { page, faults } = await openPage(`${control.url}?node=edge-1`);
     const allowed = page.locator(".figure.good .figure-value");
-    await expect.poll(() => allowed.textContent(), { timeout: 15_000 }).toMatch(/^[1-9]/);
+    await expect.poll(() => allowed.textContent()).toMatch(/^[1-9]/);
     await edge.service.close();
     await page.getByText(/^edge-1 has not reported for [\d.]+ seconds?/).waitFor();
     await page.getByText(/^silent for/).waitFor();

@@ -121,6 +121,7 @@ describe("a token that expires", () => {
     await page.getByText("Your session has ended.").waitFor();
     await page.getByLabel("Access token").fill(token);
     await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await page.getByText("Live", { exact: true }).nth(1).waitFor();
     expect(withoutRefusals(faults)).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
 import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard, type WatchedPage } from "./dashboard-fixture.js";
+import { untilParameter } from "./page-state.js";
 
 afterAll(stopAll);
 
@@ -12,7 +13,7 @@ const RULES = {
     {
       id: "everything",
       key: "ip",
-      limit: { tokenBucket: { capacity: 20, refillPerSecond: 0.01 } },
+      limit: { tokenBucket: { capacity: 20, refillPerSecond: 0.0001 } },
     },
     { id: "users", match: { path: "/api/*" }, key: "user", onMissing: "skip", limit: "100/minute" },
     { id: "tenants", match: { path: "/t/*" }, key: "tenant", onMissing: "skip", limit: "50/hour" },
@@ -34,18 +35,18 @@ describe("the page Key", () => {
     await page.getByLabel("Address", { exact: true }).fill("127.0.0.1");
     await page.getByRole("button", { name: "Look up" }).click();
     await page.getByText("would be allowed now").waitFor();
-    expect(new URL(page.url()).search).toBe("?ip=127.0.0.1");
+    await expect.poll(() => new URL(page.url()).search).toBe("?ip=127.0.0.1");
     const everything = page.getByRole("region", { name: "everything" });
     await everything.getByText("4 of 20").waitFor();
-    // One unit comes back every 100 seconds.
-    const back = everything.getByText(/· all back in 6(\.\d)? min$/);
+    // One unit comes back every 10,000 seconds.
+    const back = everything.getByText(/· all back in 11(\.\d)? h$/);
     expect(await back.locator("time").getAttribute("title")).toMatch(/\d\d:\d\d:\d\d/);
     // A rule that is about other requests is shown with its counter too, and leads to a request that it is about.
     const login = page.getByRole("region", { name: "login" });
     await login.getByText("0 of 5").waitFor();
     await login.getByRole("button", { name: "Explain POST /login instead" }).click();
     await login.getByText("passes").waitFor();
-    expect(new URL(page.url()).searchParams.get("path")).toBe("/login");
+    await untilParameter(page, "path", "/login");
 
     await everything.getByRole("button", { name: "Refund" }).click();
     await page.getByLabel("Units", { exact: true }).fill("3");
@@ -115,7 +116,7 @@ describe("the page Key", () => {
     await tenants.getByText("counted as tenant:acme").waitFor();
     await tenants.getByText("0 of 50").waitFor();
     await page.getByText("tenant:acme is not blocked by itself").waitFor();
-    expect(new URL(page.url()).searchParams.get("tenant")).toBe("acme");
+    await untilParameter(page, "tenant", "acme");
     // Without a request, one that is counted by tenant is explained, and by the rules that count a tenant.
     await page.goto(`${url}key?tenant=acme`);
     const verdict = page.getByRole("region", { name: "What would happen now" });

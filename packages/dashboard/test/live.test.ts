@@ -1,10 +1,8 @@
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { onStop, type Page, stopAll } from "sluice-test-servers";
+import { onStop, stopAll } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findingsOf } from "./axe.js";
 import { openPage, startDashboard, type TestDashboard } from "./dashboard-fixture.js";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+import { untilPainted } from "./page-state.js";
 
 afterAll(stopAll);
 
@@ -24,11 +22,11 @@ describe("the page Live", () => {
     const { page, faults } = await openPage(dashboard.url);
     await page.getByText("Live", { exact: true }).nth(1).waitFor();
     const refused = page.locator(".figure.bad .figure-value");
-    await expect.poll(() => refused.textContent(), { timeout: 15_000 }).toMatch(/^[1-9]/);
+    await expect.poll(() => refused.textContent()).toMatch(/^[1-9]/);
     const refusals = page.getByRole("region", { name: "Latest refusals" }).last();
     await refusals.getByText("over the limit of").first().waitFor();
     await page.getByText("answers").waitFor();
-    expect(await seriousIssues(page)).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
     await page.getByRole("link", { name: "ip:127.0.0.1" }).first().click();
     await expect
       .poll(() => page.url())
@@ -45,10 +43,11 @@ describe("the page Live", () => {
     await page.getByRole("button", { name: "Pause" }).click();
     await page.getByText("Paused", { exact: true }).waitFor();
     const chart = page.locator(".chart figcaption");
+    await untilPainted(page);
     const before = await chart.textContent();
     await new Promise((resolve) => setTimeout(resolve, 2_200));
     expect(await chart.textContent()).toBe(before);
-    expect(await seriousIssues(page)).toEqual([]);
+    expect(await findingsOf(page)).toEqual([]);
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByText("Live", { exact: true }).nth(1).waitFor();
     expect(faults).toEqual([]);
@@ -77,7 +76,7 @@ describe("the page Live", () => {
     await page.reload();
     await page.getByText("Not connected, trying again").waitFor();
     await context.unroute("**/v1/live*");
-    await page.getByText("Live", { exact: true }).nth(1).waitFor({ timeout: 15_000 });
+    await page.getByText("Live", { exact: true }).nth(1).waitFor();
   });
 });
 
@@ -96,29 +95,14 @@ describe("the page Live without its stream", () => {
     });
     await page.goto(dashboard.url);
     const allowed = page.locator(".figure.good .figure-value");
-    await expect.poll(() => allowed.textContent(), { timeout: 15_000 }).toMatch(/^[1-9]/);
+    await expect.poll(() => allowed.textContent()).toMatch(/^[1-9]/);
     const body = JSON.stringify({ detail: "the node is about to stop" });
     await context.route("**/v1/live*", (route) => route.fulfill({ status: 503, body }));
     await page.evaluate(() => (globalThis as unknown as { cutStream(): void }).cutStream());
-    await page.getByText("The node is about to stop").waitFor({ timeout: 15_000 });
-    expect(await allowed.textContent()).toMatch(/^[1-9]/);
+    await page.getByText("The node is about to stop").waitFor();
+    // A number, and not the dash of a page that has none.
+    expect(await allowed.textContent()).toMatch(/^\d/);
     await context.unroute("**/v1/live*");
-    await page.getByText("The node is about to stop").waitFor({
-      state: "detached",
-      timeout: 15_000,
-    });
+    await page.getByText("The node is about to stop").waitFor({ state: "detached" });
   });
 });
-
-async function seriousIssues(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { impact: string; id: string; nodes: unknown[] }[] }> };
-    };
-    const { violations } = await axe.run();
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .map(({ id, nodes }) => `${id}: ${nodes.length}`);
-  });
-}

@@ -4,6 +4,7 @@ import { type Page, stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
 import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard } from "./dashboard-fixture.js";
+import { untilCount, untilPainted, untilPath } from "./page-state.js";
 
 afterAll(stopAll);
 
@@ -46,7 +47,7 @@ describe("rules in the dashboard", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
     await page.keyboard.press("Tab");
-    expect(await page.evaluate("document.activeElement?.shadowRoot === null")).toBe(true);
+    await page.waitForFunction("document.activeElement?.shadowRoot === null");
     await page.getByText("No problems found.").waitFor();
     await page.getByRole("button", { name: "Preview" }).click();
     // The preview names who would be refused, before anything is enforced.
@@ -97,15 +98,16 @@ describe("rules in the dashboard", () => {
     await dialog.getByRole("button", { name: "Take theirs" }).click();
     await page.getByText("limit: 4/minute").waitFor();
     await replaceText(page, DRAFT);
+    await page.getByText("Not saved yet.").waitFor();
     await page.keyboard.press("Control+S");
-    await page.getByText("Draft 2 is saved.").waitFor();
+    await page.getByText("Saved as a draft.").waitFor();
     expect(((await (await fetch(draft)).json()) as { text: string }).text).toBe(DRAFT);
     // The share of keys is part of the rules too: it is drafted, and published from the preview.
     await page.goto(`${url}rules/login`);
     await page.getByRole("button", { name: "Change the share" }).click();
     await page.getByLabel("Share of keys, in percent").fill("150");
     await dialog.getByText("A number from 0 to 100.").waitFor();
-    expect(await dialog.getByRole("button", { name: "Create draft" }).isDisabled()).toBe(true);
+    await dialog.getByRole("button", { name: "Create draft", disabled: true }).waitFor();
     await page.getByLabel("Share of keys, in percent").fill("25");
     await dialog.getByRole("button", { name: "Create draft" }).click();
     await page.getByRole("button", { name: "Publish…" }).click();
@@ -149,18 +151,26 @@ describe("rules in the dashboard", () => {
     // The page below is out of reach, and Escape does not lead to it.
     await page.keyboard.press("Escape");
     await page.keyboard.press("Escape");
-    expect(await login.isVisible()).toBe(true);
+    await login.waitFor();
     await login.evaluate((node: HTMLDialogElement) => node.close());
     await login.waitFor();
     await logIn("slat_wrong");
     await login.getByText("This token is not known").waitFor();
+    // A dialog that the page opens meanwhile waits, and the login stays above.
+    await page.locator("nav a").first().dispatchEvent("click");
+    const leave = page.locator("dialog").filter({ hasText: "Leave without saving?" });
+    await leave.waitFor({ state: "attached" });
+    await untilPainted(page);
     const second = await create("ann", "operator");
-    await logIn(second.secret);
+    await login.getByLabel("Access token").fill(second.secret);
+    await login.getByRole("button", { name: "Log in" }).click();
     await login.waitFor({ state: "detached" });
+    await leave.getByRole("button", { name: "Keep editing" }).click();
+    await leave.waitFor({ state: "detached" });
     await page.getByText("# by address").waitFor();
     await page.getByText("No problems found.").waitFor();
     await page.getByRole("button", { name: "Save draft" }).click();
-    await page.getByText("Draft 2 is saved.").waitFor();
+    await page.getByText("Saved as a draft.").waitFor();
     const kept = await fetch(new URL("/v1/rule-sets/2", url), { headers: admin });
     expect(await kept.json()).toMatchObject({ text: DRAFT });
     // Another user gets a page of its own, without what the first had typed.
@@ -171,7 +181,7 @@ describe("rules in the dashboard", () => {
     await logIn((await create("eve", "operator")).secret);
     await page.getByText("eve operator").waitFor();
     await page.getByText("3/minute").waitFor();
-    expect(await page.getByText("4/minute").count()).toBe(0);
+    await untilCount(page.getByText("4/minute"), 0);
     // The browser itself logs answers of 401.
     expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
   });
@@ -198,7 +208,7 @@ describe("rules in the dashboard", () => {
       expect(await findingsEverywhere(page)).toEqual([]);
       await dialog.getByRole("button", { name: "Keep editing" }).click();
       await dialog.waitFor({ state: "detached" });
-      expect(new URL(page.url()).pathname).toBe("/dashboard/rules/edit");
+      await untilPath(page, "/dashboard/rules/edit");
       await page.getByText("# by address").waitFor();
     }
     // Closing the page is the browser's to ask.
@@ -209,8 +219,8 @@ describe("rules in the dashboard", () => {
 
     await page.goBack({ waitUntil: "commit" });
     await dialog.getByRole("button", { name: "Discard changes" }).click();
-    await page.getByRole("heading", { level: 1, name: "Rules" }).waitFor();
-    expect(new URL(page.url()).pathname).toBe("/dashboard/rules");
+    await page.getByRole("heading", { level: 1, name: "Rules", exact: true }).waitFor();
+    await untilPath(page, "/dashboard/rules");
     await page.getByRole("link", { name: "Edit rules" }).click();
     await page.getByText("As published.").waitFor();
     await replaceText(page, DRAFT);
@@ -220,7 +230,9 @@ describe("rules in the dashboard", () => {
     await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
     // What is saved is left without a question.
     await page.goto(`${url}rules/edit`);
+    await page.getByText("As published.").waitFor();
     await replaceText(page, DRAFT);
+    await page.getByText("Not saved yet.").waitFor();
     await page.keyboard.press("Control+S");
     await page.getByText("Saved as a draft.").waitFor();
     await page.getByRole("link", { name: "Live" }).click();

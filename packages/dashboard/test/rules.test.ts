@@ -2,6 +2,7 @@ import { stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
 import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard } from "./dashboard-fixture.js";
+import { untilCount } from "./page-state.js";
 
 afterAll(stopAll);
 
@@ -19,7 +20,7 @@ describe("the page Rules", () => {
     await expect.poll(allowedRate, { interval: 250 }).toMatch(/^(0\.\d+|[1-9].*)\/s$/);
     // The highest second of the sparkline is at its upper edge; without requests all are at the lower one.
     const line = everything.getByRole("img", { name: "Requests under everything" });
-    expect(await line.locator("polyline").getAttribute("points")).toMatch(/,1\.0( |$)/);
+    await expect.poll(() => line.locator("polyline").getAttribute("points")).toMatch(/,1\.0( |$)/);
     await page.getByRole("link", { name: "login", exact: true }).click();
     await page.getByRole("heading", { level: 1, name: "login" }).waitFor();
     expect((await fetch(`${gateway}/login`, { method: "POST" })).status).toBe(200);
@@ -52,7 +53,7 @@ describe("the page Rules", () => {
     const dialog = page.getByRole("dialog");
     const confirm = async (verb: string, reason: string) => {
       const button = dialog.getByRole("button", { name: verb, exact: true });
-      expect(await button.isDisabled()).toBe(true);
+      await expect.poll(() => button.isDisabled()).toBe(true);
       await dialog.getByLabel("Reason").fill(reason);
       await button.click();
       await dialog.waitFor({ state: "detached" });
@@ -110,16 +111,17 @@ describe("the page Rules", () => {
     await page.getByLabel("Access token").fill(secret);
     await page.getByRole("button", { name: "Log in" }).click();
     await page.getByRole("heading", { name: "Definition" }).waitFor();
-    expect(await page.getByRole("heading", { name: "Controls" }).count()).toBe(0);
+    await untilCount(page.getByRole("heading", { name: "Controls" }), 0);
     await page.getByRole("link", { name: "All rules" }).click();
+    await page.getByRole("heading", { level: 1, name: "Rules", exact: true }).waitFor();
     await page.getByText("5 per minute, by address").waitFor();
-    expect(await page.getByRole("link", { name: "Edit rules" }).count()).toBe(0);
-    expect(await page.getByRole("button", { name: "Kill switch" }).count()).toBe(0);
+    await untilCount(page.getByRole("link", { name: "Edit rules" }), 0);
+    await untilCount(page.getByRole("button", { name: "Kill switch" }), 0);
     await page.goto(`${url}rules/history/1`);
     await page.getByText("These are the rules in force.").waitFor();
     await page.goto(`${url}rules/edit`);
     await page.getByRole("textbox", { name: "Rules" }).waitFor();
-    expect(await page.getByRole("button", { name: "Save draft" }).count()).toBe(0);
+    await untilCount(page.getByRole("button", { name: "Save draft" }), 0);
     expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
   });
 });

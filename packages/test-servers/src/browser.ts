@@ -4,7 +4,7 @@
 import { type Browser, chromium } from "playwright-core";
 import { ensureProgram } from "./programs/find-program.js";
 
-export type { Browser, BrowserContext, Page } from "playwright-core";
+export type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 
 const ARGS = [
   "--disable-background-networking",

@@ -1,7 +1,13 @@
 // Servers that tests and benchmarks start, and ways to break them. Private: nothing of this
 // is published.
 
-export { type Browser, type BrowserContext, type Page, startBrowser } from "./browser.js";
+export {
+  type Browser,
+  type BrowserContext,
+  type Locator,
+  type Page,
+  startBrowser,
+} from "./browser.js";
 export { makeCertificate, makeExpiredCertificate } from "./certificate.js";
 export { eventually, onStop, stopAll } from "./cleanup.js";
 export { type Demo, startDemo } from "./demo.js";
