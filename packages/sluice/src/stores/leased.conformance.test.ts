@@ -2,6 +2,7 @@
 // their second request on, so that every claim meets leases.
 
 import { describe, expect, it } from "vitest";
+import { toTest } from "../../test/conformance-test.js";
 import { storeConformance } from "../testing/store-conformance.js";
 import type { LeasedOptions } from "./leased/lease-options.js";
 import { leased } from "./leased/leased.js";
@@ -40,7 +41,7 @@ function runAll(options: LeasedOptions, skips: typeof always): void {
     if (reason !== undefined) skip[name] = reason;
   }
   const cases = storeConformance({ createStore, skip });
-  for (const { name, skipped, run } of cases) if (skipped === undefined) it(name, run);
+  for (const each of cases) it(each.name, toTest(each));
   it("skips fewer cases than it runs", () => {
     expect(Object.keys(skip).length).toBeLessThan(cases.length / 2);
   });

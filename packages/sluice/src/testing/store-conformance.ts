@@ -85,7 +85,7 @@ const claims: readonly Claim[] = [
  *
  * @example
  * for (const { name, skipped, run } of storeConformance({ createStore: () => memoryStore() })) {
- *   if (skipped === undefined) it(name, run);
+ *   it(name, { skip: skipped ?? false }, run); // of node:test
  * }
  */
 export function storeConformance(options: StoreConformanceOptions): ConformanceCase[] {

@@ -12,6 +12,7 @@ import {
 import { type RedisStore, redisStore } from "../../src/stores/redis/redis.js";
 import { hostileKeys, illFormedKeys } from "../../src/testing/conformance/hostile-keys.js";
 import { storeConformance } from "../../src/testing/testing.js";
+import { toTest } from "../conformance-test.js";
 import { eternalKeys, longWindowMs, slowRefill } from "./servers.js";
 
 const windowMs = longWindowMs();
@@ -60,7 +61,7 @@ describe.each(Object.entries(clients))("over %s", (title, { client, shared }) =>
       skip,
       traces: 20,
     });
-    for (const { name, skipped, run } of cases) if (skipped === undefined) it(name, run);
+    for (const each of cases) it(each.name, toTest(each));
   });
 
   it("hostile keys never meet two slots in one call, and each has its own count", async () => {

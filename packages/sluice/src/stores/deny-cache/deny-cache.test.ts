@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { toTest } from "../../../test/conformance-test.js";
 import type { Clock } from "../../base/clock.js";
 import type { Decision, Verdict } from "../../base/decision.js";
 import type { MaybePromise } from "../../base/maybe-promise.js";
@@ -766,24 +767,14 @@ describe("store conformance", () => {
   const skip = Object.fromEntries(skipped.map((name) => [name, reason]));
   describe("over a memory store", () => {
     const createStore = (clock: Clock) => denyCache(memoryStore({ keysMax: 10_000 }), { clock });
-    for (const { name, skipped: isSkipped, run } of storeConformance({
-      createStore,
-      skip,
-      traces: 100,
-    })) {
-      if (isSkipped === undefined) it(name, run);
-    }
+    const cases = storeConformance({ createStore, skip, traces: 100 });
+    for (const each of cases) it(each.name, toTest(each));
   });
 
   describe("over a store that answers later", () => {
     const createStore = (clock: Clock) =>
       denyCache(new Later(memoryStore({ keysMax: 10_000 })), { clock });
-    for (const { name, skipped: isSkipped, run } of storeConformance({
-      createStore,
-      skip,
-      traces: 20,
-    })) {
-      if (isSkipped === undefined) it(name, run);
-    }
+    const cases = storeConformance({ createStore, skip, traces: 20 });
+    for (const each of cases) it(each.name, toTest(each));
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { toTest } from "../../../test/conformance-test.js";
 import type { Verdict } from "../../base/decision.js";
 import { createLimiter } from "../../limiter/limiter.js";
 import {
@@ -273,7 +274,5 @@ describe("a memory store whose keys are all hot keeps the contract", () => {
     const isOther = /^(the step tables hold|random traces)|old numbers, still in use$/.test(name);
     if (isOther) skip[name] = reason;
   }
-  for (const { name, skipped, run } of storeConformance({ createStore, skip })) {
-    if (skipped === undefined) it(name, run);
-  }
+  for (const each of storeConformance({ createStore, skip })) it(each.name, toTest(each));
 });
