@@ -16,10 +16,22 @@ import { expectWhole, killProcesses, LedgerProcess, usedUnits } from "./ledger-p
 
 /** Kills of a process; `npm run soak` does more. */
 const KILLS = Number(process.env.SLUICE_LEDGER_KILLS ?? 6);
-/** Requests under way when it is killed. */
-const UNDER_WAY = 80;
+/** Requests that a process gets before it is killed, at most. */
+const SENT_MAX = 2_000;
+/** Between the last acknowledgement that is waited for and the kill, at most: a transaction and its answers take less. */
+const KILL_DELAY_MS_MAX = 6;
 /** Races for the last units of a quota; `npm run soak` has more. */
 const ROUNDS = Number(process.env.SLUICE_LEDGER_ROUNDS ?? 5);
+
+/** When a process is killed. */
+interface KillPlan {
+  /** Each has a request under way all the time, on an account of its own. */
+  readonly callers: number;
+  /** Answers that come before. */
+  readonly acknowledgements: number;
+  /** How long after them. */
+  readonly delayMs: number;
+}
 
 const all = testDatabases();
 
@@ -68,40 +80,38 @@ describe.each(all)("a ledger in $name", (databases) => {
     const url = await databases.create();
     const database = databases.open(url);
     await migrate(database);
-    let asked = 0;
+    const all = { sent: 0, acknowledged: 0, known: 0 };
     let last: LedgerProcess | undefined;
     for (let kill = 0; kill < KILLS; kill++) {
-      // On so many accounts that SQLite writes them in a thread, and on few.
-      const accounts = kill % 2 === 0 ? 40 : 7;
-      const toRequests = (name: string, count: number) =>
-        Array.from({ length: count }, (_, n) => ({
-          charge: { key: `tenant:${n % accounts}`, cost: 1, requestId: `${name}-${kill}-${n}` },
-        }));
-      const requests = toRequests("r", UNDER_WAY);
+      const plan = planKill(kill);
+      const toRequest = (name: string) => (n: number) => ({
+        charge: { key: `tenant:${n % plan.callers}`, cost: 1, requestId: `${name}-${kill}-${n}` },
+      });
       // Two of three have met their accounts, and decide without reading them: the one that answered after the last kill.
       const isKnown = kill % 3 !== 0;
       if (!isKnown) last?.kill();
       const first = (isKnown && last) || (await LedgerProcess.start(url, `node-${kill}`));
-      const known = isKnown ? toRequests("known", accounts) : [];
-      await Promise.all(known.map((request) => first.ask(request)));
-      asked += known.length + requests.length;
-      const answers = requests.map((request) => first.ask(request));
-      // Somewhere between the first statement and the last answer, at another time for each kill and never at random.
-      await pause((kill * 7) % 40);
-      first.kill();
-      const before = await Promise.all(answers);
+      const known = isKnown ? Array.from({ length: plan.callers }, (_, n) => n) : [];
+      await Promise.all(known.map(toRequest("known")).map((request) => first.ask(request)));
+      all.known += known.length;
+      const { sent, answers } = await chargeUntilKilled(first, toRequest("r"), plan);
+      expect(answers.filter((answer) => answer !== true && answer !== undefined)).toEqual([]);
+      const acknowledged = answers.filter((answer) => answer === true).length;
+      expect(acknowledged).toBeGreaterThanOrEqual(plan.acknowledgements);
       // Nothing that was acknowledged is lost, before anything is sent again.
-      const acknowledged = before.filter((answer) => answer === true).length;
-      expect(await usedUnits(database)).toBeGreaterThanOrEqual(
-        asked - requests.length + acknowledged,
-      );
+      const atLeast = all.known + all.sent + acknowledged;
+      expect(await usedUnits(database)).toBeGreaterThanOrEqual(atLeast);
+      all.sent += sent.length;
+      all.acknowledged += acknowledged;
       const second = await LedgerProcess.start(url, `after-${kill}`);
       last = second;
-      const after = await Promise.all(requests.map((request) => second.ask(request)));
-      expect(after).toEqual(requests.map(() => true));
-      expect(before.filter((answer) => answer !== true && answer !== undefined)).toEqual([]);
-      expect(await usedUnits(database)).toBe(asked);
+      const after = await Promise.all(sent.map((request) => second.ask(request)));
+      expect(after).toEqual(sent.map(() => true));
+      expect(await usedUnits(database)).toBe(all.known + all.sent);
     }
+    // The kills came in the middle: after some answers, and before others.
+    expect(all.acknowledged).toBeGreaterThan(0);
+    expect(all.acknowledged).toBeLessThan(all.sent);
     await expectWhole(database);
   }, 3_600_000);
 });
@@ -234,3 +244,43 @@ describe("a ledger in a PostgreSQL that fails", () => {
     await store.close();
   }, 60_000);
 });
+
+/** The same plan for the same kill: on so many accounts that SQLite writes them in a thread, or on few. */
+function planKill(kill: number): KillPlan {
+  const draw = (salt: number) => (Math.imul(kill * 4 + salt, 2_654_435_761) >>> 0) / 2 ** 32;
+  return {
+    callers: kill % 2 === 0 ? 40 : 7,
+    acknowledgements: 1 + Math.floor(draw(1) * 80),
+    // One of three comes while the request after the last answer is on its way.
+    delayMs: kill % 3 === 0 ? 0 : draw(2) * KILL_DELAY_MS_MAX,
+  };
+}
+
+/** Charges until the process is killed. Returns what was sent, and the answers in the order in which they came. */
+async function chargeUntilKilled(
+  child: LedgerProcess,
+  toRequest: (n: number) => object,
+  { callers, acknowledgements, delayMs }: KillPlan,
+): Promise<{ sent: readonly object[]; answers: readonly unknown[] }> {
+  const sent: object[] = [];
+  const answers: unknown[] = [];
+  let isKilled = false;
+  let killing: Promise<void> | undefined;
+  const kill = async () => {
+    if (delayMs > 0) await pause(delayMs);
+    isKilled = true;
+    child.kill();
+  };
+  const call = async () => {
+    while (!isKilled && sent.length < SENT_MAX) {
+      const request = toRequest(sent.length);
+      sent.push(request);
+      const answer = child.ask(request);
+      if (answers.length >= acknowledgements) killing ??= kill();
+      answers.push(await answer);
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, call));
+  await killing;
+  return { sent, answers };
+}
