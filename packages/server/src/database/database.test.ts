@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { statSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { testDatabases } from "../../test/control/databases.js";
 import { startOldPostgres } from "../../test/control/old-postgres.js";
@@ -232,5 +234,25 @@ describe("openDatabase", () => {
 
   it("says which file can't be opened", () => {
     expect(() => openDatabase("file:/nowhere/sluice.db", "/")).toThrow("/nowhere/sluice.db");
+  });
+});
+
+describe("a PostgreSQL that accepts connections and says nothing", () => {
+  it("is waited for as long as connect_timeout of its URL says", async () => {
+    const silent = createServer().listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    const { port } = silent.address() as AddressInfo;
+    const url = `postgres://sluice@127.0.0.1:${port}/none`;
+    const waits = ["connect_timeout=2", "sslmode=disable&connect_timeout=1"].map(async (each) => {
+      const database = openDatabase(`${url}?${each}`, "/");
+      await expect(database.query("SELECT 1")).rejects.toMatchObject({
+        code: "SLUICE_DATABASE_UNAVAILABLE",
+      });
+      await database.close();
+      return each;
+    });
+    expect(await Promise.race(waits)).toContain("connect_timeout=1");
+    await Promise.all(waits);
+    silent.close();
   });
 });

@@ -15,6 +15,7 @@ import {
 } from "./database.js";
 
 const CONNECTIONS_MAX = 8;
+/** For a connection of the pool, whether it has to be made or is in use; `connect_timeout` of the URL is another. */
 const CONNECT_MS_MAX = 3_000;
 const STATEMENT_MS_MAX = 15_000;
 /** A lost listening connection is opened again after this long. */
@@ -39,16 +40,23 @@ function load(): typeof pg {
 
 /** Opens a pool. Nothing is connected before the first statement. */
 export function openPostgres(url: string): Database {
+  const connectMsMax = readConnectMs(url);
   return new PostgresDatabase({
     connectionString: url,
     application_name: "sluice",
-    connectionTimeoutMillis: CONNECT_MS_MAX,
+    connectionTimeoutMillis: connectMsMax,
     statement_timeout: STATEMENT_MS_MAX,
     // An answer that never comes must not hold a caller for ever, whatever the network does.
-    query_timeout: STATEMENT_MS_MAX + CONNECT_MS_MAX,
+    query_timeout: STATEMENT_MS_MAX + connectMsMax,
     keepAlive: true,
     types: { getTypeParser: toParser },
   });
+}
+
+/** In seconds, as libpq has it. Not parsed as a URL: PostgreSQL's may name several hosts. */
+function readConnectMs(url: string): number {
+  const seconds = Number(/[?&]connect_timeout=([1-9]\d{0,5})(?:&|$)/.exec(url)?.[1] ?? 0);
+  return seconds === 0 ? CONNECT_MS_MAX : seconds * 1_000;
 }
 
 /** Whole numbers of 64 bits are times and sequence numbers here: all of them fit a double. */

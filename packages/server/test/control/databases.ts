@@ -43,7 +43,8 @@ function postgres(): TestDatabases {
     server ??= startPostgres();
     const url = (await server).createDatabase(copied);
     urls.push(url);
-    return url;
+    // Many callers share few connections here, and a busy machine is not a failure.
+    return `${url}?connect_timeout=60`;
   };
   return withOpen("PostgreSQL", {
     create: () => createFrom(),
