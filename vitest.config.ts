@@ -17,7 +17,7 @@ const apart = [
   "packages/server/src/core/rules/thread-reader.test.ts",
   "packages/test-servers/src/programs/find-server.test.ts",
   // They move the clock of their process, which never goes back.
-  "packages/server/src/base/watch-files.test.ts",
+  "packages/server/src/base/files/watch-files.test.ts",
   "packages/server/src/service/config-in-force.test.ts",
   "packages/server/src/service/service.test.ts",
   "packages/server/src/workers/channel/request-channel.test.ts",
@@ -29,7 +29,7 @@ const apart = [
   "packages/sluice/src/limiter/rate-limiter-flexible.test.ts",
   // They look at the memory, the time or the ticks of their process.
   "packages/server/src/core/collect-garbage.test.ts",
-  "packages/sluice/src/http/adapters/node/tick-shape.test.ts",
+  "packages/sluice/src/http/exchange/node/tick-shape.test.ts",
   "packages/sluice/src/http/identity/api-keys/cached-key-resolver.test.ts",
   "packages/sluice/src/stores/memory/memory-store.test.ts",
 ];

@@ -11,7 +11,7 @@ import {
   takesChanceAsArgument,
   takesTimeFromClock,
 } from "./tidy/code-rules.js";
-import { importsFormNoCycle } from "./tidy/import-cycles.js";
+import { foldersFormNoCycle, importsFormNoCycle } from "./tidy/import-cycles.js";
 import { importsPointDown, importsStayInside } from "./tidy/import-rules.js";
 import type { FileRule, TreeRule } from "./tidy/rule.js";
 import {
@@ -214,6 +214,28 @@ describe("a rule over the whole tree", () => {
       [`${src}/c.test.ts`]: 'import { a } from "./a.js";\nimport "./c.test.js";',
     };
     expect(judge(importsFormNoCycle, files)).toEqual([]);
+  });
+
+  it("names the shortest way of imports back to a folder over those beside it, once", () => {
+    const files = {
+      [`${src}/a/deep/x.ts`]: 'import { y } from "../../b/y.js";',
+      [`${src}/b/y.ts`]: 'import { z } from "../c/z.js";',
+      [`${src}/c/z.ts`]: 'import type { X } from "../a/deep/x.js";',
+    };
+    const way = ["a", "b", "c", "a"].map((folder) => `${src}/${folder}`).join(" → ");
+    expect(judge(foldersFormNoCycle, files)).toEqual([
+      `${src}/a/deep/x.ts:1: imports lead back to its folder: ${way}`,
+    ]);
+  });
+
+  it("lets a file import folders beside it that import it, and tests import across", () => {
+    const files = {
+      [`${src}/entry.ts`]: 'import { x } from "./a/x.js";',
+      [`${src}/a/x.ts`]: 'import type { Entry } from "../entry.js";\nimport "../b/y.js";',
+      [`${src}/b/y.ts`]: 'import { Entry } from "../entry.js";',
+      [`${src}/b/y.test.ts`]: 'import { x } from "../a/x.js";',
+    };
+    expect(judge(foldersFormNoCycle, files)).toEqual([]);
   });
 
   it("follows relative links to files and folders", () => {

@@ -14,7 +14,7 @@ import {
   takesChanceAsArgument,
   takesTimeFromClock,
 } from "./tidy/code-rules.js";
-import { importsFormNoCycle } from "./tidy/import-cycles.js";
+import { foldersFormNoCycle, importsFormNoCycle } from "./tidy/import-cycles.js";
 import { importsPointDown, importsStayInside } from "./tidy/import-rules.js";
 import type { Complaint, FileRule, TreeRule } from "./tidy/rule.js";
 import {
@@ -49,6 +49,7 @@ const treeRules: readonly TreeRule[] = [
   explainsDependencies,
   linksLeadSomewhere,
   importsFormNoCycle,
+  foldersFormNoCycle,
 ];
 
 /** Every breach of a house rule in these files; empty when the house is tidy. */

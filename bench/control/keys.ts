@@ -99,7 +99,7 @@ export interface NodeState {
 
 /** Loads them. */
 export async function loadControl(): Promise<ControlModules> {
-  const names = ["state/state.js", "keys/control-key-resolver.js", "credentials/secret-format.js"];
+  const names = ["state/state.js", "key-resolver/control-key-resolver.js", "secret-format.js"];
   const dist = new URL("../../../packages/server/dist/control/", import.meta.url);
   const modules = await Promise.all(names.map((name) => import(new URL(name, dist).href)));
   return Object.assign({}, ...modules);

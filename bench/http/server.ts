@@ -1,7 +1,7 @@
 // The process that serves requests for one side of a benchmark: `server.js express/sluice`. It sends its port to
 // its parent process, then its processor time whenever the parent asks, and serves until the parent exits. Every
 // side answers with the same small body, and no limit is ever reached. Every side imports all limiters, so that
-// what the import alone does to a process (adapters/node/tick-shape.ts) is the same for all.
+// what the import alone does to a process (exchange/node/tick-shape.ts) is the same for all.
 
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

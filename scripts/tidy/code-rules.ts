@@ -92,7 +92,7 @@ const chanceFiles = [
   "dashboard/src/base/random-id.ts",
   "packages/test-servers/src/free-port.ts",
   "packages/server/src/base/random-id.ts",
-  "packages/server/src/control/credentials/secret-format.ts",
+  "packages/server/src/control/secret-format.ts",
   "packages/server/src/telemetry/random.ts",
   "src/http/identity/secrets.ts",
   "src/http/response/retry-after.ts",

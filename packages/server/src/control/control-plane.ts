@@ -20,7 +20,6 @@ import { type Act, type ChangeRequest, Changes } from "./changes/changes.js";
 import { KeyedActs } from "./changes/keyed-acts.js";
 import { AccessTokens } from "./credentials/access-tokens.js";
 import { ApiKeys } from "./credentials/api-keys.js";
-import { type FillRandom, fillFromSystem } from "./credentials/secret-format.js";
 import { type Block, blocks } from "./entities/blocks.js";
 import { Collection } from "./entities/collection.js";
 import { type Override, overrides } from "./entities/overrides.js";
@@ -28,6 +27,7 @@ import { type Plan, plans } from "./entities/plans.js";
 import { RuleSets } from "./entities/rule-sets.js";
 import { type Switch, switches } from "./entities/switches.js";
 import { type Tenant, tenants } from "./entities/tenants.js";
+import { type FillRandom, fillFromSystem } from "./secret-format.js";
 import { readExceptions } from "./state/policy-inputs.js";
 
 /** What a control plane is made of. */

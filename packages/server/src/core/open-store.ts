@@ -3,7 +3,7 @@
 
 import { type Clock, memoryStore, resilient, type Store } from "sluice";
 import { redisStore } from "sluice/redis";
-import { loadModule } from "../base/load-module.js";
+import { loadModule } from "../base/files/load-module.js";
 import type { RedisStoreConfig, StoreConfig } from "../config/config.js";
 import type { StoreName } from "../telemetry/reported.js";
 import type { Telemetry } from "../telemetry/telemetry.js";

@@ -5,7 +5,7 @@
 import type { Redis } from "ioredis";
 import type { FailurePolicy } from "sluice";
 import { after } from "../base/clock.js";
-import { loadModule } from "../base/load-module.js";
+import { loadModule } from "../base/files/load-module.js";
 import type { RedisStoreConfig } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 

@@ -13,7 +13,7 @@ import {
   watchRules,
 } from "sluice/rules";
 import { after, type CancelTimer } from "../base/clock.js";
-import { POLL_MS } from "../base/watch-files.js";
+import { POLL_MS } from "../base/files/watch-files.js";
 import type { RulesSource } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { parseKnown } from "./rules/known-rules.js";

@@ -3,7 +3,7 @@
 import type pg from "pg";
 import { after, type CancelTimer } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
-import { loadModule } from "../base/load-module.js";
+import { loadModule } from "../base/files/load-module.js";
 import {
   CommitUnknownError,
   type Database,

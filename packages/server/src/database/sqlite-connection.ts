@@ -4,7 +4,7 @@
 import type Libsql from "libsql";
 import { BoundedMap } from "sluice";
 import { ServerError } from "../base/errors.js";
-import { loadModule } from "../base/load-module.js";
+import { loadModule } from "../base/files/load-module.js";
 import type { GroupStatement, Row, SqlValue } from "./database.js";
 
 /** Prepared statements that are kept: lists of rows have one for each length. */

@@ -4,8 +4,8 @@
 import { dirname, resolve } from "node:path";
 import { after } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
-import { toReloadLog } from "../base/tls-files.js";
-import { POLL_MS, watchFiles } from "../base/watch-files.js";
+import { POLL_MS, watchFiles } from "../base/files/watch-files.js";
+import { toReloadLog } from "../base/tls/tls-files.js";
 import type { Core, Listener } from "../core/core.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { Decider } from "./decider.js";

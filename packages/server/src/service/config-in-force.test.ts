@@ -4,7 +4,7 @@ import { makeFolder } from "sluice-test-servers";
 import { afterEach, it, vi } from "vitest";
 import { eventually } from "../../test/proxy-fixture.js";
 import { toTestConfig } from "../../test/test-config.js";
-import { POLL_MS } from "../base/watch-files.js";
+import { POLL_MS } from "../base/files/watch-files.js";
 import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import { ConfigInForce } from "./config-in-force.js";
 

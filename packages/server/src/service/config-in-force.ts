@@ -1,7 +1,7 @@
 // The configuration that a service runs with, and what a reload makes of it.
 
 import type { CancelTimer } from "../base/clock.js";
-import { lookAt, lookAtNow, watchFiles } from "../base/watch-files.js";
+import { lookAt, lookAtNow, watchFiles } from "../base/files/watch-files.js";
 import type { Config } from "../config/config.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { changesForRestart } from "./config-changes.js";

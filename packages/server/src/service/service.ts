@@ -6,7 +6,7 @@ import type { AdminControl } from "../admin/service-control.js";
 import { type CancelTimer, pause } from "../base/clock.js";
 import type { Config } from "../config/config.js";
 import { type ControlNode, openControlNode } from "../control/control-node.js";
-import { openKeyResolver } from "../control/keys/open-key-resolver.js";
+import { openKeyResolver } from "../control/key-resolver/open-key-resolver.js";
 import { EnforcedState } from "../control/state/enforced-state.js";
 import { publishedRules } from "../control/state/policy-inputs.js";
 import type { Core, Listener } from "../core/core.js";

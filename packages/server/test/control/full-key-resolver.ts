@@ -1,7 +1,7 @@
 // A key resolver for tests that compare all that a key stands for.
 
 import { SharedKey } from "sluice/api-keys";
-import { ControlKeyResolver } from "../../src/control/keys/control-key-resolver.js";
+import { ControlKeyResolver } from "../../src/control/key-resolver/control-key-resolver.js";
 
 /** Resolves each key by itself, where the service has one answer for all keys of a tenant. */
 export class FullKeyResolver extends ControlKeyResolver {

@@ -6,8 +6,8 @@
  */
 
 export type * from "./adapter-types.js";
-export { NodeHttpRequest, sendNodeReply } from "./adapters/node/node-exchange.js";
-export { joinHead } from "./adapters/node/response-head.js";
+export { NodeHttpRequest, sendNodeReply } from "./exchange/node/node-exchange.js";
+export { joinHead } from "./exchange/node/response-head.js";
 export { createRequestHandler } from "./handler/create-handler.js";
 export { HandledRequest } from "./handler/handled-request.js";
 export type { RequestHandler } from "./handler/handler.js";

@@ -8,7 +8,7 @@ import { nearestName } from "../base/nearest-name.js";
 import { isRecord, Spot, TooManyValues } from "../base/shapes/shapes.js";
 import { ITEMS_A_STEP, runInSlices, runSteps, type Steps } from "../base/steps.js";
 import { isLimit, type Limit } from "../limits/limits.js";
-import { toValue } from "./identity-keys/normalize-string.js";
+import { toValue } from "./normalize/normalize-string.js";
 import { checkAddedLimits } from "./parse/cross-checks.js";
 import { Problems } from "./parse/problems.js";
 import { limits as limitsShape } from "./parse/rule-fields/limit.js";

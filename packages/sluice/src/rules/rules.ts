@@ -28,8 +28,10 @@ export { type JsonSchema, toJsonSchema } from "./parse/json-schema.js";
 export { type ParseOptions, parseRules, type RuleProblem, RulesError } from "./parse/parse.js";
 export { nearestMethod } from "./parse/rule-fields/names.js";
 export { readYaml, type YamlProblem, type YamlText } from "./parse/yaml.js";
+export type { DecidedCharge } from "./policy/charges/decided-charge.js";
 export type { PolicyStats } from "./policy/compile/lanes.js";
 export { limitOfTenant } from "./policy/compile/tenant-calendars.js";
+export type { CostFunction } from "./policy/cost.js";
 export { createPolicy } from "./policy/create-policy.js";
 export type { BodyReading, RequestEnd, UnreadableBody } from "./policy/held-charges/request-end.js";
 export type { EstimateReason } from "./policy/held-charges/settled-cost.js";
@@ -41,8 +43,6 @@ export {
   callerBlocks,
 } from "./policy/operator/caller-blocks.js";
 export type { ActOptions } from "./policy/operator/operator.js";
-export { refuseBlocked } from "./policy/operator/operator-refusals.js";
-export type { RuleSwitch, SwitchState, SwitchStates } from "./policy/operator/switches.js";
 export type {
   ExplainedBlock,
   ExplainedCondition,
@@ -65,14 +65,14 @@ export type {
 export type { PolicyOptions, RulesInput } from "./policy/policy-options.js";
 export type { Identify, RequestNeeds } from "./policy/policy-request/admit-options.js";
 export { CallerRefusal, type CallerRefusalReason } from "./policy/policy-request/caller-refusal.js";
-export type { CostFunction } from "./policy/policy-request/cost.js";
-export type { DecidedCharge } from "./policy/policy-request/decided-charge.js";
+export { refuseBlocked } from "./policy/policy-request/operator-refusals.js";
 export type {
   PolicyDecision,
   RefusalReason,
   RuleResult,
 } from "./policy/policy-request/policy-decision.js";
 export type { PreparedRules } from "./policy/prepared-rules.js";
+export type { RuleSwitch, SwitchState, SwitchStates } from "./policy/switches.js";
 export type {
   Across,
   Consistency,

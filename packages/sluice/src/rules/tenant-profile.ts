@@ -2,7 +2,7 @@
 // them along. A request that names its tenant in another way, by a token or a header, gets them from here.
 
 import type { Facts } from "./facts.js";
-import { toValue } from "./identity-keys/normalize-string.js";
+import { toValue } from "./normalize/normalize-string.js";
 import { ReadThroughFacts } from "./read-through-facts.js";
 
 /** What is known of a tenant. */

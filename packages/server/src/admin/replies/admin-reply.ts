@@ -6,7 +6,7 @@ import type { RulesError } from "sluice/rules";
 import { ServerError } from "../../base/errors.js";
 import { type Problem, toProblemBody } from "../../base/http/problem.js";
 import type { ConflictError } from "../../control/changes/changes.js";
-import type { Entity, EntityBody } from "../../control/entities/entities.js";
+import type { Entity, EntityBody } from "../../control/changes/entity.js";
 import { LoginLimitedError } from "../auth/logins.js";
 import { ADMIN_HEADER } from "./reply-schemas.js";
 

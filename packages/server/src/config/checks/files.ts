@@ -3,7 +3,7 @@
 
 import { accessSync, constants, readFileSync } from "node:fs";
 import { show } from "../../base/errors.js";
-import { checkTlsContents, type TlsFiles } from "../../base/tls-files.js";
+import { checkTlsContents, type TlsFiles } from "../../base/tls/tls-files.js";
 import type { Path } from "../problems.js";
 import type { ConfigSections } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";

@@ -4,8 +4,8 @@
 
 import { createHash } from "node:crypto";
 import type { Reader, Row, SqlValue } from "../../database/database.js";
-import { ENTITY_KINDS, type EntityBody, type EntityKind } from "../entities/entities.js";
 import { statements } from "../sql/statements.js";
+import { ENTITY_KINDS, type EntityBody, type EntityKind } from "./entity.js";
 
 /** What can be done that changes no entity: only the log has it, and nodes pass over it. */
 export type ActKind = "counter" | "quota" | "node-switch" | "webhook-delivery";

@@ -5,11 +5,11 @@ import { startReplyCutter } from "../../../test/control/reply-cutter.js";
 import type { Database } from "../../database/database.js";
 import { migrate } from "../../database/migrate.js";
 import { openDatabase } from "../../database/open-database.js";
-import { Entities } from "../entities/entities.js";
 import { DatabaseFeed } from "../feed/database-feed.js";
 import { ControlState } from "../state/state.js";
 import { searchAudit, verifyAudit } from "./audit.js";
 import { type ChangeRequest, Changes, ConflictError, type Edit } from "./changes.js";
+import { Entities } from "./entity.js";
 
 const all = testDatabases();
 afterAll(() => Promise.all(all.map((each) => each.stop())));

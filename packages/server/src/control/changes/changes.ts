@@ -5,7 +5,6 @@
 import { pause, readMs, wallMs } from "../../base/clock.js";
 import { ServerError, serverErrorCatalogue } from "../../base/errors.js";
 import type { Database, Row, Transaction } from "../../database/database.js";
-import { Entities, type Entity, type EntityBody, type EntityKind } from "../entities/entities.js";
 import { statements } from "../sql/statements.js";
 import {
   type ActKind,
@@ -16,6 +15,7 @@ import {
   toEntry,
   toValues,
 } from "./audit.js";
+import { Entities, type Entity, type EntityBody, type EntityKind } from "./entity.js";
 import { ACT_KEPT_MS } from "./keyed-acts.js";
 
 /** Who asks for a change, and why. */

@@ -4,9 +4,9 @@
 
 import { BoundedMap } from "sluice";
 import type { Database, Row } from "../../database/database.js";
-import { fillFromSystem } from "../credentials/secret-format.js";
-import type { EntityBody } from "../entities/entities.js";
+import { fillFromSystem } from "../secret-format.js";
 import { statements } from "../sql/statements.js";
+import type { EntityBody } from "./entity.js";
 
 /** A request with an Idempotency-Key. */
 export interface KeyedRequest {

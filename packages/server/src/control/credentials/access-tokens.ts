@@ -5,10 +5,10 @@ import { ServerError, show } from "../../base/errors.js";
 import { readInput } from "../../base/read-input.js";
 import type { Reader } from "../../database/database.js";
 import { type ChangeRequest, type Changes, mustBeNew } from "../changes/changes.js";
-import { Entities, type Entity, type EntityBody } from "../entities/entities.js";
+import { Entities, type Entity, type EntityBody } from "../changes/entity.js";
 import { displayName, timeMs } from "../entities/entity-shapes.js";
 import { mustBeAhead } from "../entities/future-time.js";
-import { type FillRandom, isSameHash, makeSecret, readSecret } from "./secret-format.js";
+import { type FillRandom, isSameHash, makeSecret, readSecret } from "../secret-format.js";
 
 /** Roles of people, each of which may do what those before it may, and the role of a follower node. */
 export const ROLES = ["viewer", "operator", "admin", "node"] as const;

@@ -16,13 +16,13 @@ import { ServerError, show } from "../../base/errors.js";
 import { readInput } from "../../base/read-input.js";
 import type { Reader } from "../../database/database.js";
 import { type ChangeRequest, type Changes, mustBeNew } from "../changes/changes.js";
-import { Entities, type Entity } from "../entities/entities.js";
+import { Entities, type Entity } from "../changes/entity.js";
 import { displayName, entityName, timeMs } from "../entities/entity-shapes.js";
 import { mustBeAhead } from "../entities/future-time.js";
 import { missingEntity } from "../entities/missing-entity.js";
 import { type LastUses, startOfHourMs } from "../keys/key-uses.js";
 import { readLastUses } from "../keys/stored-uses.js";
-import { type FillRandom, makeSecret } from "./secret-format.js";
+import { type FillRandom, makeSecret } from "../secret-format.js";
 
 /** A key, without its secret. */
 export interface ApiKey {

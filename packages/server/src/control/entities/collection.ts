@@ -7,14 +7,14 @@ import { readInput } from "../../base/read-input.js";
 import type { RulesUse } from "../../core/rules/read-job.js";
 import type { Reader } from "../../database/database.js";
 import type { ChangeRequest, Changes } from "../changes/changes.js";
-import { drawLetters, type FillRandom } from "../credentials/secret-format.js";
 import {
   Entities,
   type Entity,
   type EntityBody,
   type EntityKind,
   type EntityPage,
-} from "./entities.js";
+} from "../changes/entity.js";
+import { drawLetters, type FillRandom } from "../secret-format.js";
 import { entityName } from "./entity-shapes.js";
 import { mustBeAhead } from "./future-time.js";
 import { missingEntity } from "./missing-entity.js";

@@ -2,7 +2,7 @@
 
 import { didYouMean } from "../../base/did-you-mean.js";
 import { ServerError, show } from "../../base/errors.js";
-import type { Entities, EntityKind } from "./entities.js";
+import type { Entities, EntityKind } from "../changes/entity.js";
 
 /** The most names that a misspelt one is compared with: of more entities, those that begin with the same letter. */
 const COMPARED_MAX = 1_000;

@@ -11,7 +11,7 @@ import { didYouMean } from "../../base/did-you-mean.js";
 import { ServerError, show } from "../../base/errors.js";
 import { parseKnown } from "../../core/rules/known-rules.js";
 import { mustBeUsable, type RulesUse } from "../../core/rules/read-job.js";
-import type { Entities, Entity } from "./entities.js";
+import type { Entities, Entity } from "../changes/entity.js";
 import { publishedTextOf } from "./rule-sets.js";
 
 /** What policies take of all overrides and plans: with one more, none of them would come into force. */

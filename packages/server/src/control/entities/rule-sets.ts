@@ -20,7 +20,7 @@ import type { RulesText } from "../../core/rules-text.js";
 import type { Reader } from "../../database/database.js";
 import type { ChangeRequest, Changes, Edit } from "../changes/changes.js";
 import { ConflictError } from "../changes/changes.js";
-import { Entities, type Entity } from "./entities.js";
+import { Entities, type Entity } from "../changes/entity.js";
 
 /** Where a version stands. */
 export type RuleSetStatus = "draft" | "published" | "superseded";

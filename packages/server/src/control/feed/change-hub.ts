@@ -3,8 +3,8 @@
 
 import { nextTurn, readMs } from "../../base/clock.js";
 import type { Unsubscribe } from "../../database/database.js";
-import type { EntityKind } from "../entities/entities.js";
-import { ENTITY_KINDS } from "../entities/entities.js";
+import type { EntityKind } from "../changes/entity.js";
+import { ENTITY_KINDS } from "../changes/entity.js";
 import type { ControlState, NodeChange, Position } from "../state/state.js";
 import { FEED_FORMAT, toLine } from "./feed-lines.js";
 

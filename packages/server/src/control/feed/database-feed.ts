@@ -3,12 +3,12 @@
 import { ServerError } from "../../base/errors.js";
 import type { Database, Row, Unsubscribe } from "../../database/database.js";
 import { type AuditRow, toEntry } from "../changes/audit.js";
-import { ENTITY_KINDS, Entities, type Entity, type EntityBody } from "../entities/entities.js";
+import { ENTITY_KINDS, Entities, type Entity, type EntityBody } from "../changes/entity.js";
 import type { LastUses } from "../keys/key-uses.js";
 import { writeLastUses } from "../keys/stored-uses.js";
 import { statements } from "../sql/statements.js";
+import type { ResolvingFeed } from "../state/control-feed.js";
 import type { NodeChange, NodeEntity, Position, Snapshot } from "../state/state.js";
-import type { ResolvingFeed } from "./feed.js";
 
 const PAGE = 1_000;
 

@@ -4,10 +4,10 @@
 import { ServerError } from "../../base/errors.js";
 import type { Unsubscribe } from "../../database/database.js";
 import type { LastUses } from "../keys/key-uses.js";
+import type { ResolvingFeed } from "../state/control-feed.js";
 import type { NodeSwitch, NodeSwitches } from "../state/node-switches.js";
 import type { NodeChange, Position, Snapshot } from "../state/state.js";
 import type { ChangeHub } from "./change-hub.js";
-import type { ResolvingFeed } from "./feed.js";
 import { LineSplitter, SnapshotReader } from "./feed-lines.js";
 
 /** Asks the primary, and resolves with its answer. */

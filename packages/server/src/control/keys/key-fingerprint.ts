@@ -3,7 +3,7 @@
 // fingerprint with a chance of 2^-62, whatever they are: a linear form over a prime field, twice. It is no more than a
 // memory of a verification, and is never stored.
 
-import type { FillRandom } from "../credentials/secret-format.js";
+import type { FillRandom } from "../secret-format.js";
 
 // As in key-columns.ts.
 const { charCodeAt } = String.prototype;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fillFromSystem, makeSecret } from "../credentials/secret-format.js";
+import { fillFromSystem, makeSecret } from "../secret-format.js";
 import { ControlState } from "../state/state.js";
 import { type KeyBody, KeyTable, NO_SLOT } from "./key-table.js";
 

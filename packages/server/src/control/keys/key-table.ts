@@ -2,8 +2,8 @@
 // found by their id in a table of slots with linear probing. What only people read of a key, such as its name, stays in
 // the database.
 
-import type { FillRandom } from "../credentials/secret-format.js";
-import type { EntityBody } from "../entities/entities.js";
+import type { EntityBody } from "../changes/entity.js";
+import type { FillRandom } from "../secret-format.js";
 import { Interned } from "./interned.js";
 import {
   EXPIRES,

@@ -2,7 +2,7 @@ import { memoryStore } from "sluice";
 import { createPolicy, type Policy } from "sluice/rules";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { silentTelemetry } from "../../telemetry/silent-telemetry.js";
-import type { EntityKind } from "../entities/entities.js";
+import type { EntityKind } from "../changes/entity.js";
 import { EnforcedState } from "./enforced-state.js";
 import { ControlState, type OnChanged } from "./state.js";
 

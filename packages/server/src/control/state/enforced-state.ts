@@ -24,7 +24,7 @@ import {
 import type { RulesText } from "../../core/rules-text.js";
 import type { Unsubscribe } from "../../database/database.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
-import type { EntityKind } from "../entities/entities.js";
+import type { EntityKind } from "../changes/entity.js";
 import type { NodeSwitches } from "./node-switches.js";
 import {
   blockedSubjectsOf,

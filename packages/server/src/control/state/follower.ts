@@ -4,8 +4,8 @@
 import { after, type CancelTimer, nextTurn, readMs, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { Unsubscribe } from "../../database/database.js";
-import { ENTITY_KINDS, type EntityKind } from "../entities/entities.js";
-import type { ControlFeed } from "../feed/feed.js";
+import { ENTITY_KINDS, type EntityKind } from "../changes/entity.js";
+import type { ControlFeed } from "./control-feed.js";
 import { readRulesAhead } from "./policy-inputs.js";
 import { SnapshotFile } from "./snapshot-file.js";
 import { ControlState, type NodeChange, type OnChanged } from "./state.js";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { EntityBody, EntityKind } from "../entities/entities.js";
+import type { EntityBody, EntityKind } from "../changes/entity.js";
 import { blockedSubjectsOf, exceptionsOf, switchesOf } from "./policy-inputs.js";
 import { ControlState } from "./state.js";
 

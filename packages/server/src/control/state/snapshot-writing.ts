@@ -7,7 +7,7 @@ import { renameSync, writeFileSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { atEndOfTurn } from "../../base/clock.js";
-import { ENTITY_KINDS } from "../entities/entities.js";
+import { ENTITY_KINDS } from "../changes/entity.js";
 import { SNAPSHOT_FORMAT, type SnapshotHeader, toChangeLine } from "./snapshot-lines.js";
 import type { ControlState, NodeChange } from "./state.js";
 

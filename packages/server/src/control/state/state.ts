@@ -4,14 +4,9 @@
 
 import { ServerError } from "../../base/errors.js";
 import type { AuditEntry } from "../changes/audit.js";
-import { fillFromSystem } from "../credentials/secret-format.js";
-import {
-  ENTITY_KINDS,
-  type EntityBody,
-  type EntityKind,
-  isEntityKind,
-} from "../entities/entities.js";
+import { ENTITY_KINDS, type EntityBody, type EntityKind, isEntityKind } from "../changes/entity.js";
 import { KeyTable, NO_SLOT } from "../keys/key-table.js";
+import { fillFromSystem } from "../secret-format.js";
 
 /** An entity as nodes get it. */
 export interface NodeEntity {

@@ -4,7 +4,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ServerError, show } from "../../base/errors.js";
-import { lookAt } from "../../base/watch-files.js";
+import { lookAt } from "../../base/files/watch-files.js";
 import {
   type DescriptorConfig,
   type DomainConfig,

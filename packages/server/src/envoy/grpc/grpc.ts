@@ -1,6 +1,6 @@
 // Envoy's way in: the rate limit service and the health service on one port.
 
-import type { TlsWatchOptions } from "../../base/tls-files.js";
+import type { TlsWatchOptions } from "../../base/tls/tls-files.js";
 import type { EnvoyConfig } from "../../config/config.js";
 import type { Decider } from "../decider.js";
 import { decodeRequest } from "../wire/request.js";

@@ -16,7 +16,7 @@ import { Server as NetServer } from "node:net";
 import { every } from "../../base/clock.js";
 import type { ListenAddress } from "../../base/http/listen.js";
 import { listenAt } from "../../base/http/listen.js";
-import { type TlsWatchOptions, WatchedTls } from "../../base/tls-files.js";
+import { type TlsWatchOptions, WatchedTls } from "../../base/tls/tls-files.js";
 import type { EnvoyTlsConfig } from "../../config/config.js";
 import { Body, FrameError, HeldBytes } from "./message.js";
 import { fail, refuse, STATUS } from "./replies.js";

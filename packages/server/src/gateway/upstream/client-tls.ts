@@ -3,7 +3,7 @@
 
 import { isIP } from "node:net";
 import type { ConnectionOptions } from "node:tls";
-import { type TlsWatchOptions, WatchedTls } from "../../base/tls-files.js";
+import { type TlsWatchOptions, WatchedTls } from "../../base/tls/tls-files.js";
 import type { UpstreamTlsConfig } from "../../config/config.js";
 
 /** What connections to backends of one upstream have in common. */

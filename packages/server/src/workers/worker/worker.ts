@@ -4,7 +4,7 @@
 import { resilient, systemClock } from "sluice";
 import type { SwitchStates } from "sluice/rules";
 import type { Config } from "../../config/config.js";
-import { openKeyResolver } from "../../control/keys/open-key-resolver.js";
+import { openKeyResolver } from "../../control/key-resolver/open-key-resolver.js";
 import { EnforcedState } from "../../control/state/enforced-state.js";
 import { publishedRules } from "../../control/state/policy-inputs.js";
 import type { Listener } from "../../core/core.js";

@@ -4,14 +4,14 @@
 import { wallMsOf } from "../../base/clock.js";
 import { andThen, isThenable, type MaybePromise, notify } from "../../base/maybe-promise.js";
 import type { Facts } from "../../rules/facts.js";
-import { toClientAddress } from "../../rules/identity-keys/address.js";
+import { toClientAddress } from "../../rules/normalize/address.js";
+import { refuseIfDelayed } from "../../rules/policy/charges/decided-charge.js";
 import type { Policy } from "../../rules/policy/policy.js";
 import type {
   AdmitOptions,
   RequestNeeds,
 } from "../../rules/policy/policy-request/admit-options.js";
 import { CallerRefusal } from "../../rules/policy/policy-request/caller-refusal.js";
-import { refuseIfDelayed } from "../../rules/policy/policy-request/decided-charge.js";
 import { PolicyDecision } from "../../rules/policy/policy-request/policy-decision.js";
 import { SingleRuleAnswer } from "../../rules/policy/policy-request/single-rule-path.js";
 import { type Attributes, withAttributes } from "../identity/attributed-facts.js";

@@ -4,8 +4,8 @@
 
 import { SluiceError, warn } from "../../base/errors.js";
 import { drop } from "../../base/maybe-promise.js";
-import { toBareAddress } from "../../rules/identity-keys/address.js";
 import { type CidrList, toCidrList } from "../../rules/identity-keys/cidr.js";
+import { toBareAddress } from "../../rules/normalize/address.js";
 import { type LastEntry, readForwardedFor } from "./forwarded.js";
 import type { HttpRequest } from "./http-request.js";
 

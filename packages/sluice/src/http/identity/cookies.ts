@@ -1,7 +1,7 @@
 // Cookies of a request, read as the usual parsers of Node read them, so that a session is counted as the
 // session that the application will see.
 
-import { decodeWhole } from "../../rules/match/percent-decode.js";
+import { decodeWhole } from "../../rules/normalize/percent-decode.js";
 
 /** A longer header is not read: it has no cookies. Node refuses longer ones anyway. */
 const COOKIES_LENGTH_MAX = 16_384;

@@ -2,8 +2,8 @@
 // of each rule, so that a request only puts texts together.
 
 import type { Limit } from "../../limits/limits.js";
+import type { RuleCharge } from "../../rules/policy/charges/request-charges.js";
 import type { LimitTexts } from "../../rules/policy/compile/rule-limits.js";
-import type { RuleCharge } from "../../rules/policy/policy-request/request-charges.js";
 import type { Rule } from "../../rules/rule.js";
 
 /** The largest integer of a structured field. */

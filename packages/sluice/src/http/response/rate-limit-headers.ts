@@ -5,9 +5,9 @@
 
 import { type Clock, wallMsOf } from "../../base/clock.js";
 import { bindsMore } from "../../base/decision.js";
+import type { DecidedRuleCharge } from "../../rules/policy/charges/decided-charge.js";
 import type { LimitTexts } from "../../rules/policy/compile/rule-limits.js";
 import { waitMsOf } from "../../rules/policy/held-charges/hold-times.js";
-import type { DecidedRuleCharge } from "../../rules/policy/policy-request/decided-charge.js";
 import type { PolicyDecision } from "../../rules/policy/policy-request/policy-decision.js";
 import { INTEGER_MAX, type ShownRule, textsOf } from "./limit-description.js";
 import type { PartitionKey } from "./partition-key.js";

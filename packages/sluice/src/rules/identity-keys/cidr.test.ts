@@ -1,7 +1,7 @@
 import { BlockList, isIPv4 } from "node:net";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { toSubnet } from "./address.js";
+import { toSubnet } from "../normalize/address.js";
 import { toCidrList } from "./cidr.js";
 
 const ipv4 = fc.oneof(

@@ -3,7 +3,7 @@
 
 import { show } from "../../base/errors.js";
 import { type OptionSite, refuse } from "../../base/shapes/code-options.js";
-import { type Family, maskWords, readAddress, toAddressText } from "./address.js";
+import { type Family, maskWords, readAddress, toAddressText } from "../normalize/address.js";
 
 /** Ranges of addresses, IPv4 and IPv6. */
 export interface CidrList {

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { looksSecret } from "../../stores/redis/keys.js";
 import type { Facts } from "../facts.js";
 import { NormalizedRequest } from "../match/normalized-request.js";
+import { toLoginName, toValue } from "../normalize/normalize-string.js";
 import type { Dimension } from "../rule.js";
 import { compileKey, describeKey, needsIdentity, VALUE_LENGTH_MAX } from "./key.js";
-import { toLoginName, toValue } from "./normalize-string.js";
 import { toDimensions, toKeyText } from "./written-key.js";
 
 const base: Facts = { method: "GET", path: "/", ip: "203.0.113.10" };

@@ -12,11 +12,11 @@ import {
   toPathText,
   toPattern,
 } from "../match/path-pattern.js";
+import { toSubnet } from "../normalize/address.js";
+import { escapeInKey } from "../normalize/escape.js";
+import { toHeaderValue, toLoginName, toValue } from "../normalize/normalize-string.js";
 import type { Dimension } from "../rule.js";
-import { toSubnet } from "./address.js";
 import { toDigest } from "./digest.js";
-import { escapeInKey } from "./escape.js";
-import { toHeaderValue, toLoginName, toValue } from "./normalize-string.js";
 import { isSecretName } from "./secret-names.js";
 
 /** The key of a request under some dimensions; undefined if it lacks one of them. */

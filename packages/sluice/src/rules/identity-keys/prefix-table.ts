@@ -2,7 +2,7 @@
 // sorted once and each knows the one around it: a look-up is a binary search and a few steps outwards, whatever the
 // number of prefixes. The numbers are in typed arrays: a hundred thousand prefixes take 2.5 MB.
 
-import { type Family, readAddress } from "./address.js";
+import { type Family, readAddress } from "../normalize/address.js";
 import type { AddressPrefix } from "./cidr.js";
 
 /** A prefix, and what belongs to it. */

@@ -2,12 +2,12 @@
 // are brought to the form in which requests are counted, or refused if no request could have them.
 
 import { toPattern } from "../match/path-pattern.js";
+import { toClientAddress, toSubnet } from "../normalize/address.js";
+import { escapeInKey, unescapeValue } from "../normalize/escape.js";
+import { toLoginName, toValue } from "../normalize/normalize-string.js";
 import type { Dimension } from "../rule.js";
-import { toClientAddress, toSubnet } from "./address.js";
 import { DIGEST } from "./digest.js";
-import { escapeInKey, unescapeValue } from "./escape.js";
 import { DIGEST_MARK, isHashed, toBoundedEndpoint, toKeyValue, toPrefix } from "./key.js";
-import { toLoginName, toValue } from "./normalize-string.js";
 
 /** What else decides how keys are written. */
 export interface KeyTextOptions {

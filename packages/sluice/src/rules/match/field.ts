@@ -1,7 +1,7 @@
 // What conditions of a rule look at besides the path: the method, the host, a header, an attribute. Each
 // shows a request's value as text, so that rules can be listed under the values that they ask for.
 
-import { toHeaderValue, toValue } from "../identity-keys/normalize-string.js";
+import { toHeaderValue, toValue } from "../normalize/normalize-string.js";
 import type { Match } from "../rule.js";
 import type { NormalizedRequest } from "./normalized-request.js";
 

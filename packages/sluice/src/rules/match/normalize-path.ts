@@ -6,9 +6,9 @@
 // An escaped slash stays part of its segment, as the routers of Express, Fastify and Hono have it.
 // Servers exist that take it for a slash: in front of those a rule should name the whole prefix.
 
-import { foldCase } from "../identity-keys/normalize-string.js";
+import { foldCase } from "../normalize/normalize-string.js";
+import { decodeOnce } from "../normalize/percent-decode.js";
 import { toPathVariants } from "./path-variants.js";
-import { decodeOnce } from "./percent-decode.js";
 
 // Taken off their prototype, as in stores/memory/hash.ts and for the same reason.
 const { charCodeAt, slice } = String.prototype;

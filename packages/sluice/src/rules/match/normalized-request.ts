@@ -2,7 +2,7 @@
 // Nothing is derived before a rule asks for it.
 
 import type { Facts } from "../facts.js";
-import { toClientAddress } from "../identity-keys/address.js";
+import { toClientAddress } from "../normalize/address.js";
 import { toHost, toWildcards } from "./host.js";
 import { type ReadPath, readPath } from "./normalize-path.js";
 

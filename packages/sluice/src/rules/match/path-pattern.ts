@@ -2,7 +2,7 @@
 // a last `*` for everything below, nothing included. Their segments are normalised as those of paths.
 
 import { SluiceError, show } from "../../base/errors.js";
-import { escapeInPath } from "../identity-keys/escape.js";
+import { escapeInPath } from "../normalize/escape.js";
 import { toPathSegments } from "./normalize-path.js";
 import { PATTERN_SEGMENTS_MAX } from "./path-variants.js";
 

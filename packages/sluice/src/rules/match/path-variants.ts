@@ -3,8 +3,8 @@
 // of its variants. A missing variant would let a request bypass a rule; a variant too many only counts an
 // unusual request under one more rule.
 
-import { foldCase } from "../identity-keys/normalize-string.js";
-import { decodeOnce } from "./percent-decode.js";
+import { foldCase } from "../normalize/normalize-string.js";
+import { decodeOnce } from "../normalize/percent-decode.js";
 
 /** The most segments of a pattern, and so the deepest that matching looks into any path. */
 export const PATTERN_SEGMENTS_MAX = 32;

@@ -4,9 +4,9 @@
 import { notify } from "../../base/maybe-promise.js";
 import { diffRules, type RulesDiff, removedIds } from "../diff.js";
 import type { RuleSet, SettleBy } from "../rule.js";
+import type { RuleCharge } from "./charges/request-charges.js";
 import type { EstimateReason, SettledCost } from "./held-charges/settled-cost.js";
 import type { RequestContext } from "./policy-request/policy-request.js";
-import type { RuleCharge } from "./policy-request/request-charges.js";
 
 /** Something that happened to a policy. `kind` says what. */
 export type PolicyEvent = RulesReplaced | RuleSwitched | RuleUseless | CostSettled | SettleFailed;

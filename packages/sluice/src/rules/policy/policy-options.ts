@@ -25,8 +25,8 @@ import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilient/resilient-optio
 import type { FailurePolicy, Store } from "../../stores/store.js";
 import type { Facts } from "../facts.js";
 import type { RuleSet } from "../rule.js";
+import type { CostFunction, CostFunctions } from "./cost.js";
 import type { PolicyEvent } from "./policy-events.js";
-import type { CostFunction, CostFunctions } from "./policy-request/cost.js";
 import type { PolicyDecision } from "./policy-request/policy-decision.js";
 
 /** Rules in any form: parsed, as a string of YAML or JSON, or as an object in code. */

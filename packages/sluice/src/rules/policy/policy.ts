@@ -12,8 +12,6 @@ import { CompiledRules } from "./compile/compile.js";
 import { Lanes, type PolicyStats } from "./compile/lanes.js";
 import type { CallerBlocks } from "./operator/caller-blocks.js";
 import { type ActOptions, RuleKey, ruleOf } from "./operator/operator.js";
-import { OperatorRefusals } from "./operator/operator-refusals.js";
-import { Switches, type SwitchState, type SwitchStates } from "./operator/switches.js";
 import { type ExplainOptions, type Explanation, explainRequest } from "./peek/explain.js";
 import { peekRequest, type RuleState, stateOf } from "./peek/peek.js";
 import { type PolicyEvent, toReplaced, toReports } from "./policy-events.js";
@@ -26,10 +24,12 @@ import {
   toRuleSet,
 } from "./policy-options.js";
 import type { AdmitOptions } from "./policy-request/admit-options.js";
+import { OperatorRefusals } from "./policy-request/operator-refusals.js";
 import { PolicyDecision, type RefusalCause } from "./policy-request/policy-decision.js";
 import { PolicyRequest, type RequestContext } from "./policy-request/policy-request.js";
 import { SingleRulePath } from "./policy-request/single-rule-path.js";
 import { PreparedRules } from "./prepared-rules.js";
+import { Switches, type SwitchState, type SwitchStates } from "./switches.js";
 
 export type { AdmitOptions } from "./policy-request/admit-options.js";
 

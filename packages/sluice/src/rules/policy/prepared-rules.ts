@@ -2,7 +2,7 @@
 
 import type { RuleSet } from "../rule.js";
 import type { CompiledRules } from "./compile/compile.js";
-import type { Switches } from "./operator/switches.js";
+import type { Switches } from "./switches.js";
 
 interface PreparedParts {
   readonly compiled: CompiledRules;

@@ -9,10 +9,10 @@ import {
   optional,
   type Shape,
 } from "sluice/shapes";
+import type { EntityBody } from "../../../control/changes/entity.js";
 import type { ControlPlane } from "../../../control/control-plane.js";
 import type { Role } from "../../../control/credentials/access-tokens.js";
 import type { Collection, Item } from "../../../control/entities/collection.js";
-import type { EntityBody } from "../../../control/entities/entities.js";
 import { json, toETag, versioned } from "../../replies/admin-reply.js";
 import { controlAnswers } from "../../replies/control-replies.js";
 import { toChange } from "../../request/change-request.js";

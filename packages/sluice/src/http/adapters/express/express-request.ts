@@ -3,9 +3,9 @@
 
 import type { Application, Request, Response } from "express";
 import { SluiceError } from "../../../base/errors.js";
-import { toBareAddress } from "../../../rules/identity-keys/address.js";
-import { NodeHttpRequest } from "../node/node-exchange.js";
-import { peerOf } from "../node/request-data.js";
+import { toBareAddress } from "../../../rules/normalize/address.js";
+import { NodeHttpRequest } from "../../exchange/node/node-exchange.js";
+import { peerOf } from "../../exchange/node/request-data.js";
 
 /** A request of Express. */
 export class ExpressHttpRequest extends NodeHttpRequest {
@@ -40,7 +40,7 @@ export class ExpressHttpRequest extends NodeHttpRequest {
 let latestKind: unknown;
 let latestApp: Application | undefined;
 
-/** The app of a request. Most are of the same as the one before; see adapters/node/request-data.ts for what that spares. */
+/** The app of a request. Most are of the same as the one before; see exchange/node/request-data.ts for what that spares. */
 function appOf(request: Request): Application {
   const kind: object | null = Object.getPrototypeOf(request);
   if (kind === latestKind && latestApp !== undefined) return latestApp;

@@ -15,11 +15,11 @@ import {
   toPolicySetup,
 } from "../../compat/express-rate-limit/express-setup.js";
 import { type KeyMethods, toKeyMethods } from "../../compat/express-rate-limit/key-methods.js";
+import { handleNodeRequest, sendNodeReply } from "../../exchange/node/node-exchange.js";
 import { HandledRequest, type RateLimitInfo } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import type { HttpOptions } from "../../handler/http-options.js";
 import { toStatusReply } from "../../handler/rate-limit-endpoint.js";
-import { handleNodeRequest, sendNodeReply } from "../node/node-exchange.js";
 import { ExpressHttpRequest } from "./express-request.js";
 
 export type * from "../../adapter-types.js";

@@ -6,6 +6,10 @@ import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-prom
 import { showWait } from "../../compat/fastify-rate-limit/fastify-refusals.js";
 import { notifyWithKey } from "../../compat/fastify-rate-limit/request-key.js";
 import type { FastifyLimit } from "../../compat/fastify-rate-limit/route-limit.js";
+import { FastifyHttpRequest } from "../../exchange/fastify/fastify-request.js";
+import { finishWithResponse } from "../../exchange/node/node-exchange.js";
+import { isGone } from "../../exchange/node/response-end.js";
+import { joinHead } from "../../exchange/node/response-head.js";
 import { HandledRequest } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import type { Refusal, Reply } from "../../response/refusal.js";
@@ -16,10 +20,6 @@ import {
   toLines,
   withoutFields,
 } from "../../response/response-headers.js";
-import { finishWithResponse } from "../node/node-exchange.js";
-import { isGone } from "../node/response-end.js";
-import { joinHead } from "../node/response-head.js";
-import { FastifyHttpRequest } from "./fastify-request.js";
 
 /** A request and its reply, under a limit. */
 export interface FastifyExchange {

@@ -38,7 +38,7 @@ export type {
   FastifyOptions,
   FastifyPolicyOptions,
 } from "../../compat/fastify-rate-limit/fastify-options.js";
-export { normalizeIP } from "./client-address.js";
+export { normalizeIP } from "../../exchange/fastify/client-address.js";
 
 /** A plugin for `app.register`, with a handler for `GET /rate_limit`. */
 export interface FastifyRateLimit extends FastifyPluginCallback {

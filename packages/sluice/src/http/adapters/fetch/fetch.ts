@@ -8,17 +8,26 @@
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { OptionSite } from "../../../base/shapes/code-options.js";
 import type { Policy } from "../../../rules/policy/policy.js";
+import {
+  type HandledFetchRequest,
+  handleFetchRequest,
+  toResponse,
+} from "../../exchange/fetch/fetch-exchange.js";
+import { type PeerOptions, splitPeerOptions } from "../../exchange/fetch/fetch-options.js";
+import { FetchHttpRequest, PeerFinder } from "../../exchange/fetch/fetch-request.js";
 import { toRequestHandler } from "../../handler/create-handler.js";
 import type { RateLimitInfo } from "../../handler/handled-request.js";
 import type { HttpOptions, RateLimitOptions } from "../../handler/http-options.js";
-import { type HandledFetchRequest, handleFetchRequest, toResponse } from "./fetch-exchange.js";
-import { type PeerOptions, splitPeerOptions } from "./fetch-options.js";
-import { FetchHttpRequest, PeerFinder } from "./fetch-request.js";
 
 export type * from "../../adapter-types.js";
-export type { HandledFetchRequest } from "./fetch-exchange.js";
-export type { PeerOptions } from "./fetch-options.js";
-export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "./peer-address.js";
+export type { HandledFetchRequest } from "../../exchange/fetch/fetch-exchange.js";
+export type { PeerOptions } from "../../exchange/fetch/fetch-options.js";
+export {
+  cloudflarePeer,
+  headerPeer,
+  type PeerOf,
+  runtimePeer,
+} from "../../exchange/fetch/peer-address.js";
 
 /** A handler. The runtime passes the arguments after the request: a server, an environment, a context. */
 export type FetchHandler<Rest extends readonly unknown[]> = (

@@ -15,6 +15,13 @@ import {
   INFO_NAME,
   toHonoSetup,
 } from "../../compat/hono-rate-limiter/hono-setup.js";
+import {
+  type HandledFetchRequest,
+  handleFetchRequest,
+  toResponse,
+} from "../../exchange/fetch/fetch-exchange.js";
+import { type PeerOptions, splitPeerOptions } from "../../exchange/fetch/fetch-options.js";
+import { FetchHttpRequest, PeerFinder } from "../../exchange/fetch/fetch-request.js";
 import type { RateLimitInfo } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import {
@@ -29,13 +36,6 @@ import {
   parseBody,
   toBodyForm,
 } from "../../identity/body/body.js";
-import {
-  type HandledFetchRequest,
-  handleFetchRequest,
-  toResponse,
-} from "../fetch/fetch-exchange.js";
-import { type PeerOptions, splitPeerOptions } from "../fetch/fetch-options.js";
-import { FetchHttpRequest, PeerFinder } from "../fetch/fetch-request.js";
 
 export type * from "../../adapter-types.js";
 export type {
@@ -43,8 +43,13 @@ export type {
   HonoRefusalHandler,
   OfContext,
 } from "../../compat/hono-rate-limiter/hono-options.js";
-export type { PeerOptions } from "../fetch/fetch-options.js";
-export { cloudflarePeer, headerPeer, type PeerOf, runtimePeer } from "../fetch/peer-address.js";
+export type { PeerOptions } from "../../exchange/fetch/fetch-options.js";
+export {
+  cloudflarePeer,
+  headerPeer,
+  type PeerOf,
+  runtimePeer,
+} from "../../exchange/fetch/peer-address.js";
 
 /** What handlers find in the context: `c.get("rateLimit")`. */
 export interface RateLimitEnv {

@@ -10,6 +10,7 @@ import type { OptionSite } from "../../../base/shapes/code-options.js";
 import { Policy } from "../../../rules/policy/policy.js";
 import type { KoaOptions } from "../../compat/koa-ratelimit/koa-options.js";
 import { type KoaSetup, toKoaSetup } from "../../compat/koa-ratelimit/koa-setup.js";
+import { handleNodeRequest } from "../../exchange/node/node-exchange.js";
 import { toRequestHandler } from "../../handler/create-handler.js";
 import type { HandledRequest, RateLimitInfo } from "../../handler/handled-request.js";
 import type { HttpOptions } from "../../handler/http-options.js";
@@ -18,7 +19,6 @@ import { readNodeBody } from "../../identity/body/node-body.js";
 import type { HttpRequest } from "../../identity/http-request.js";
 import type { Reply } from "../../response/refusal.js";
 import { eachField } from "../../response/response-headers.js";
-import { handleNodeRequest } from "../node/node-exchange.js";
 
 export type * from "../../adapter-types.js";
 export type {

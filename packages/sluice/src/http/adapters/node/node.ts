@@ -9,10 +9,6 @@ import type { Duplex } from "node:stream";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
 import type { OptionSite } from "../../../base/shapes/code-options.js";
 import type { Policy } from "../../../rules/policy/policy.js";
-import { toRequestHandler } from "../../handler/create-handler.js";
-import { HandledRequest } from "../../handler/handled-request.js";
-import type { RequestHandler } from "../../handler/handler.js";
-import type { HttpOptions, RateLimitOptions } from "../../handler/http-options.js";
 import {
   goOnWith,
   handleNodeRequest,
@@ -20,11 +16,15 @@ import {
   NodeHttpRequest,
   sendNodeReply,
   toErrorReply,
-} from "./node-exchange.js";
+} from "../../exchange/node/node-exchange.js";
+import { toRequestHandler } from "../../handler/create-handler.js";
+import { HandledRequest } from "../../handler/handled-request.js";
+import type { RequestHandler } from "../../handler/handler.js";
+import type { HttpOptions, RateLimitOptions } from "../../handler/http-options.js";
 import { handleUpgrade } from "./upgrade.js";
 
 export type * from "../../adapter-types.js";
-export type { LimitedRequest } from "./node-exchange.js";
+export type { LimitedRequest } from "../../exchange/node/node-exchange.js";
 
 /** A handler of `createServer`. */
 export type NodeHandler = (request: LimitedRequest, response: ServerResponse) => unknown;

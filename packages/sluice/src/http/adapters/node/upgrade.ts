@@ -4,11 +4,16 @@
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { isThenable } from "../../../base/maybe-promise.js";
+import {
+  goOnWith,
+  type LimitedRequest,
+  NodeHttpRequest,
+  toErrorReply,
+} from "../../exchange/node/node-exchange.js";
 import type { HandledRequest } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import type { Reply } from "../../response/refusal.js";
 import { toLines } from "../../response/response-headers.js";
-import { goOnWith, type LimitedRequest, NodeHttpRequest, toErrorReply } from "./node-exchange.js";
 
 /** Has a request handler decide an upgrade: calls `goOn` if it is allowed, else answers and ends the socket. */
 export function handleUpgrade(

@@ -3,7 +3,7 @@
 
 import type { NextFunction, Request, Response } from "express";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
-import { sendNodeReply, setFields } from "../../adapters/node/node-exchange.js";
+import { sendNodeReply, setFields } from "../../exchange/node/node-exchange.js";
 import type { HandledRequest } from "../../handler/handled-request.js";
 import type { Refusal } from "../../response/refusal.js";
 import { BODY_FIELDS, type Fields, withoutFields } from "../../response/response-headers.js";

@@ -20,9 +20,9 @@ import {
   optional,
   wholeNumber,
 } from "../../../base/shapes/shapes.js";
-import { toClientAddress } from "../../../rules/identity-keys/address.js";
+import { toClientAddress } from "../../../rules/normalize/address.js";
 import type { Policy } from "../../../rules/policy/policy.js";
-import { InfoProperty } from "../../adapters/express/rate-limit-info.js";
+import { InfoProperty } from "../../exchange/node/rate-limit-info.js";
 import {
   type HttpOptions,
   RATE_LIMIT_FIELDS,

@@ -4,7 +4,7 @@
 import type { FastifyRequest } from "fastify";
 import type { FixedWindowLimit } from "../../../limits/limits.js";
 import type { PolicyDecision } from "../../../rules/policy/policy-request/policy-decision.js";
-import { FastifyHttpRequest } from "../../adapters/fastify/fastify-request.js";
+import { FastifyHttpRequest } from "../../exchange/fastify/fastify-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import type { CheckedState } from "./checked-state.js";
 import type { FastifyLimitOptions } from "./fastify-options.js";

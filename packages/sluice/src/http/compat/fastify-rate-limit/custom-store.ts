@@ -3,7 +3,7 @@
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
-import { normalizeIP } from "../../adapters/fastify/client-address.js";
+import { normalizeIP } from "../../exchange/fastify/client-address.js";
 import type { CheckedState } from "./checked-state.js";
 import type { FastifyLimitOptions } from "./fastify-options.js";
 import { isBannedAfter, toThrown } from "./fastify-refusals.js";

@@ -4,7 +4,7 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { Store } from "../../../stores/store.js";
-import { replaceHead } from "../../adapters/node/response-head.js";
+import { replaceHead } from "../../exchange/node/response-head.js";
 import type { HandledRequest } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import type { ErrorResponseContext, FastifyLimitOptions } from "./fastify-options.js";

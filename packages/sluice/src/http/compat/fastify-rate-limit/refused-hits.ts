@@ -4,7 +4,7 @@
 import { type Clock, systemClock } from "../../../base/clock.js";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { FixedWindowLimit } from "../../../limits/limits.js";
-import type { DecidedRuleCharge } from "../../../rules/policy/policy-request/decided-charge.js";
+import type { DecidedRuleCharge } from "../../../rules/policy/charges/decided-charge.js";
 import type { PolicyDecision } from "../../../rules/policy/policy-request/policy-decision.js";
 import { toGuarded } from "../../../stores/guarded.js";
 import type { Charge, CounterStatus, Store } from "../../../stores/store.js";

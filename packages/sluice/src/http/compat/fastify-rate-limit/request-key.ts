@@ -3,7 +3,7 @@
 
 import type { FastifyRequest } from "fastify";
 import { notify } from "../../../base/maybe-promise.js";
-import { normalizeIP } from "../../adapters/fastify/client-address.js";
+import { normalizeIP } from "../../exchange/fastify/client-address.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import { toKey } from "../handler-choice.js";
 

@@ -6,7 +6,7 @@ import type { FastifyRequest } from "fastify";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import { type OptionSite, readOption, readOptions } from "../../../base/shapes/code-options.js";
 import type { Policy } from "../../../rules/policy/policy.js";
-import { addressOf } from "../../adapters/fastify/client-address.js";
+import { addressOf } from "../../exchange/fastify/client-address.js";
 import { toRequestHandler } from "../../handler/create-handler.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import type { RateLimitOptions } from "../../handler/http-options.js";

@@ -3,7 +3,7 @@
 
 import type { Context, Next } from "hono";
 import type { MaybePromise } from "../../../base/maybe-promise.js";
-import type { PeerOptions } from "../../adapters/fetch/fetch-options.js";
+import type { PeerOptions } from "../../exchange/fetch/fetch-options.js";
 import type { RateLimitOptions } from "../../handler/http-options.js";
 import type { LimitOrNumber } from "../handler-choice.js";
 

@@ -8,9 +8,9 @@ import { compileKey, type KeyOf, needsIdentity } from "../../identity-keys/key.j
 import { Matcher } from "../../match/matcher.js";
 import { EMPTY_MATCH, type Match, type Rule, type RuleSet } from "../../rule.js";
 import type { FindTenant } from "../../tenant-profile.js";
+import type { CostFunctions } from "../cost.js";
 import type { MeterPlace } from "../meter-place.js";
-import type { Switches, SwitchState } from "../operator/switches.js";
-import type { CostFunctions } from "../policy-request/cost.js";
+import type { Switches, SwitchState } from "../switches.js";
 import { LongestDelays } from "./delay.js";
 import { ExceptionsInForce } from "./exceptions-in-force.js";
 import { KeySample, SampleBudget } from "./key-sample.js";

@@ -4,10 +4,10 @@
 import { ITEMS_A_STEP, type Steps } from "../../../base/steps.js";
 import type { Limit } from "../../../limits/limits.js";
 import type { Facts } from "../../facts.js";
-import { escapeInKey } from "../../identity-keys/escape.js";
 import { toKeyValue, toPrefix } from "../../identity-keys/key.js";
-import { toValue } from "../../identity-keys/normalize-string.js";
 import type { NormalizedRequest } from "../../match/normalized-request.js";
+import { escapeInKey } from "../../normalize/escape.js";
+import { toValue } from "../../normalize/normalize-string.js";
 import {
   EXCEPTION_SUBJECTS,
   type ExceptionLimits,

@@ -4,9 +4,9 @@
 
 import type { Limit, QuotaLimit } from "../../../limits/limits.js";
 import { quotaInCalendar } from "../../../limits/quota-in-calendar.js";
-import { unescapeValue } from "../../identity-keys/escape.js";
-import { toValue } from "../../identity-keys/normalize-string.js";
 import type { NormalizedRequest } from "../../match/normalized-request.js";
+import { unescapeValue } from "../../normalize/escape.js";
+import { toValue } from "../../normalize/normalize-string.js";
 import { allLimitsOf, type Rule } from "../../rule.js";
 import type { FindTenant, TenantProfile } from "../../tenant-profile.js";
 import { type LimitsContext, NO_COUNTERS, type RuleLimit, toRuleLimits } from "./rule-limits.js";

@@ -4,7 +4,7 @@
 import { mapInSteps, type Steps } from "../../../base/steps.js";
 import { PROBLEMS_MAX, type RuleProblem, RulesError } from "../../parse/problems.js";
 import { allLimitsOf, type Rule } from "../../rule.js";
-import type { CostFunctions } from "../policy-request/cost.js";
+import type { CostFunctions } from "../cost.js";
 import type { Lanes } from "./lanes.js";
 import { whyNotInRegions } from "./rule-in-region.js";
 

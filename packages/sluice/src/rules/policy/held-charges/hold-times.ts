@@ -3,8 +3,8 @@
 // held. One number for each counter, which a reload keeps.
 
 import type { Counter } from "../../../stores/store.js";
-import type { DecidedRuleCharge } from "../policy-request/decided-charge.js";
-import type { RuleCharge } from "../policy-request/request-charges.js";
+import type { DecidedRuleCharge } from "../charges/decided-charge.js";
+import type { RuleCharge } from "../charges/request-charges.js";
 
 /** The weight of the latest hold in the mean. */
 const LATEST_SHARE = 1 / 8;

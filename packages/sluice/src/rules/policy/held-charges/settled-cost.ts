@@ -2,8 +2,8 @@
 
 import { addUp } from "../../json-sum.js";
 import type { ResponseCondition, SettleBy } from "../../rule.js";
-import { toWholeUnits } from "../policy-request/cost.js";
-import type { RuleCharge } from "../policy-request/request-charges.js";
+import type { RuleCharge } from "../charges/request-charges.js";
+import { toWholeUnits } from "../cost.js";
 import type { BodyReading, RequestEnd, UnreadableBody } from "./request-end.js";
 
 /** Why a charge stays as it was reserved although its rule has `settle`. */

@@ -6,8 +6,8 @@ import { show } from "../../../base/errors.js";
 import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
 import type { Facts } from "../../facts.js";
 import { toPrefixes } from "../../identity-keys/cidr.js";
-import { toValue } from "../../identity-keys/normalize-string.js";
 import { type PrefixEntry, PrefixTable } from "../../identity-keys/prefix-table.js";
+import { toValue } from "../../normalize/normalize-string.js";
 
 /** A caller that is blocked. */
 export interface CallerBlock {

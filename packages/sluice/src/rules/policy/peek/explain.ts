@@ -7,19 +7,7 @@ import { describeKey } from "../../identity-keys/key.js";
 import { Matcher } from "../../match/matcher.js";
 import type { NormalizedRequest } from "../../match/normalized-request.js";
 import { type Across, EMPTY_MATCH, type ExceptionSubject, type Match } from "../../rule.js";
-import type { CompiledRule } from "../compile/compile.js";
-import type { RuleLimit } from "../compile/rule-limits.js";
-import { describeSettle } from "../held-charges/settled-cost.js";
-import type { CallerBlock } from "../operator/caller-blocks.js";
-import type { SwitchState } from "../operator/switches.js";
-import type { CostFunctions } from "../policy-request/cost.js";
-import type { DecidedRuleCharge } from "../policy-request/decided-charge.js";
-import {
-  PolicyDecision,
-  type RefusalReason,
-  toMissing,
-} from "../policy-request/policy-decision.js";
-import type { PolicyRequest } from "../policy-request/policy-request.js";
+import type { DecidedRuleCharge } from "../charges/decided-charge.js";
 import {
   addCharges,
   type ChargeContext,
@@ -27,7 +15,19 @@ import {
   keyFor,
   type NotCharged,
   type RuleCharge,
-} from "../policy-request/request-charges.js";
+} from "../charges/request-charges.js";
+import type { CompiledRule } from "../compile/compile.js";
+import type { RuleLimit } from "../compile/rule-limits.js";
+import type { CostFunctions } from "../cost.js";
+import { describeSettle } from "../held-charges/settled-cost.js";
+import type { CallerBlock } from "../operator/caller-blocks.js";
+import {
+  PolicyDecision,
+  type RefusalReason,
+  toMissing,
+} from "../policy-request/policy-decision.js";
+import type { PolicyRequest } from "../policy-request/policy-request.js";
+import type { SwitchState } from "../switches.js";
 import { peekCharges } from "./peek.js";
 
 /** How much is explained. */

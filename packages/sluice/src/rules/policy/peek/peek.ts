@@ -5,22 +5,14 @@ import type { Verdict } from "../../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import { describeKey } from "../../identity-keys/key.js";
 import type { Dimension } from "../../rule.js";
+import { type DecidedRuleCharge, refuseIfDelayed, toDecided } from "../charges/decided-charge.js";
+import { addCharges, type ChargeContext, type RuleCharge } from "../charges/request-charges.js";
 import type { CompiledRule } from "../compile/compile.js";
+import type { CostFunctions } from "../cost.js";
 import { waitMsOf } from "../held-charges/hold-times.js";
 import { toLanes } from "../policy-request/charge-lanes.js";
-import type { CostFunctions } from "../policy-request/cost.js";
-import {
-  type DecidedRuleCharge,
-  refuseIfDelayed,
-  toDecided,
-} from "../policy-request/decided-charge.js";
 import { PolicyDecision, toMissing } from "../policy-request/policy-decision.js";
 import type { PolicyRequest } from "../policy-request/policy-request.js";
-import {
-  addCharges,
-  type ChargeContext,
-  type RuleCharge,
-} from "../policy-request/request-charges.js";
 
 /** How a caller stands under one limit of a rule. It never shows the key. */
 export interface RuleState {

@@ -1,6 +1,6 @@
 // The lanes that the charges of a request go to.
 
-import type { RuleCharge } from "./request-charges.js";
+import type { RuleCharge } from "../charges/request-charges.js";
 
 /** Whether all charges go to one store. */
 export function isOneLane(charges: readonly RuleCharge[]): boolean {

@@ -1,8 +1,8 @@
 // How the charges of a request are put to a store: whether they may have to be refunded, and by which time blocks run.
 
 import type { DecideOptions } from "../../../stores/store.js";
+import type { RuleCharge } from "../charges/request-charges.js";
 import type { AdmitOptions } from "./admit-options.js";
-import type { RuleCharge } from "./request-charges.js";
 
 /** Of most requests. Blocks run by the time of each charge, which only a quota has of its own. */
 const PLAIN: DecideOptions = { hold: false };

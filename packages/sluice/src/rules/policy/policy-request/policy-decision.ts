@@ -10,12 +10,12 @@ import {
 import type { MaybePromise } from "../../../base/maybe-promise.js";
 import { describeKey } from "../../identity-keys/key.js";
 import type { Rule } from "../../rule.js";
+import type { DecidedCharge, DecidedRuleCharge } from "../charges/decided-charge.js";
 import type { HeldCharges } from "../held-charges/held-charges.js";
 import { waitMsOf } from "../held-charges/hold-times.js";
 import type { RequestEnd } from "../held-charges/request-end.js";
 import type { CallerBlock } from "../operator/caller-blocks.js";
 import type { CallerRefusalReason } from "./caller-refusal.js";
-import type { DecidedCharge, DecidedRuleCharge } from "./decided-charge.js";
 
 /**
  * Why a request was refused: over a limit, a key or caller that is blocked, no identity to count by, no store that

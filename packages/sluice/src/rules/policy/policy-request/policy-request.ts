@@ -10,22 +10,12 @@ import type { Outcome } from "../../../stores/store.js";
 import type { Facts } from "../../facts.js";
 import type { Matcher } from "../../match/matcher.js";
 import { NormalizedRequest } from "../../match/normalized-request.js";
-import type { CompiledRule, CompiledRules } from "../compile/compile.js";
-import { type SampleFinding, watchKey } from "../compile/key-sample.js";
-import { HeldCharges, type SettleContext } from "../held-charges/held-charges.js";
-import type { OperatorRefusals } from "../operator/operator-refusals.js";
-import { type AdmitOptions, type Identify, WITH_BODY, WITHOUT_BODY } from "./admit-options.js";
-import { CallerRefusal } from "./caller-refusal.js";
-import { isOneLane, toLanes } from "./charge-lanes.js";
-import type { CostFunctions } from "./cost.js";
-import { toDecideOptions } from "./decide-options.js";
 import {
   type DecidedRuleCharge,
   forgetTaken,
   refuseIfDelayed,
   toDecided,
-} from "./decided-charge.js";
-import { PolicyDecision, type RefusalCause, toMissing } from "./policy-decision.js";
+} from "../charges/decided-charge.js";
 import {
   addCharges,
   type ChargeContext,
@@ -33,7 +23,17 @@ import {
   type RuleCharge,
   toOnlyCharge,
   toRevocable,
-} from "./request-charges.js";
+} from "../charges/request-charges.js";
+import type { CompiledRule, CompiledRules } from "../compile/compile.js";
+import { type SampleFinding, watchKey } from "../compile/key-sample.js";
+import type { CostFunctions } from "../cost.js";
+import { HeldCharges, type SettleContext } from "../held-charges/held-charges.js";
+import { type AdmitOptions, type Identify, WITH_BODY, WITHOUT_BODY } from "./admit-options.js";
+import { CallerRefusal } from "./caller-refusal.js";
+import { isOneLane, toLanes } from "./charge-lanes.js";
+import { toDecideOptions } from "./decide-options.js";
+import type { OperatorRefusals } from "./operator-refusals.js";
+import { PolicyDecision, type RefusalCause, toMissing } from "./policy-decision.js";
 
 /** What all requests of a policy share. */
 export interface RequestContext extends SettleContext {

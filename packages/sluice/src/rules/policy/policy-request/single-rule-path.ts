@@ -6,15 +6,15 @@ import { toWholeMs } from "../../../base/clock.js";
 import type { Verdict } from "../../../base/decision.js";
 import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { Counter, Store } from "../../../stores/store.js";
-import { toClientAddress } from "../../identity-keys/address.js";
+import { toClientAddress } from "../../normalize/address.js";
 import type { Match } from "../../rule.js";
+import { toDecided } from "../charges/decided-charge.js";
+import { toUniformCharge } from "../charges/request-charges.js";
 import type { CompiledRule, CompiledRules } from "../compile/compile.js";
 import { watchKey } from "../compile/key-sample.js";
 import type { RuleLimit } from "../compile/rule-limits.js";
-import { toDecided } from "./decided-charge.js";
 import { PolicyDecision } from "./policy-decision.js";
 import type { RequestContext } from "./policy-request.js";
-import { toUniformCharge } from "./request-charges.js";
 
 /** A store that decides one charge without a list. */
 type OneByOne = Store & Required<Pick<Store, "decideOne">>;

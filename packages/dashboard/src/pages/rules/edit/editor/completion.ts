@@ -9,8 +9,8 @@ import {
 import { syntaxTree } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
 import { hoverTooltip } from "@codemirror/view";
+import { pathByIndent, pathOf } from "../schema/path-at.js";
 import { describe, fieldsAt, isOpenAt, type SchemaPath, wordsAt } from "../schema/schema.js";
-import { pathByIndent, pathOf } from "../yaml/path-at.js";
 
 /** Completion of names and values, and what a field is for when it is pointed at. */
 export const schemaHelp: Extension = [

@@ -5,7 +5,12 @@ import { MoodyStore } from "../../../../test/resilient-stand.js";
 import { concurrency, fixedWindow, tokenBucket } from "../../../limits/limits.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import { ManualClock } from "../../../testing/manual-clock.js";
-import { type NodeHandler, type NodeRateLimit, type RateLimitOptions, rateLimit } from "./node.js";
+import {
+  type NodeHandler,
+  type NodeRateLimit,
+  type RateLimitOptions,
+  rateLimit,
+} from "../../adapters/node/node.js";
 
 const running: Server[] = [];
 afterEach(() => {

@@ -6,9 +6,9 @@ import { type RuleException, withExceptions } from "../../exceptions.js";
 import type { Facts } from "../../facts.js";
 import { parseRules } from "../../parse/parse.js";
 import { createPolicy } from "../create-policy.js";
+import { callerBlocks } from "../operator/caller-blocks.js";
 import type { Policy } from "../policy.js";
-import type { PolicyDecision } from "../policy-request/policy-decision.js";
-import { callerBlocks } from "./caller-blocks.js";
+import type { PolicyDecision } from "./policy-decision.js";
 
 const perMinute = (limit: number) => fixedWindow({ limit, windowMs: 60_000 });
 

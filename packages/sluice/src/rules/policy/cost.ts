@@ -1,9 +1,9 @@
 // What a request costs, before it is answered.
 
-import { toCost } from "../../../limiter/verb-input.js";
-import type { Facts } from "../../facts.js";
-import { addUp, numberIn } from "../../json-sum.js";
-import type { Cost } from "../../rule.js";
+import { toCost } from "../../limiter/verb-input.js";
+import type { Facts } from "../facts.js";
+import { addUp, numberIn } from "../json-sum.js";
+import type { Cost } from "../rule.js";
 
 /** A cost by code: whole units from 0. Anything else, and what it throws, is an error of the request. */
 export type CostFunction = (facts: Facts) => number;

@@ -5,8 +5,8 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls";
 import type { Logger } from "pino";
-import { ServerError } from "./errors.js";
-import { lookAt, lookAtNow, watchFiles } from "./watch-files.js";
+import { ServerError } from "../errors.js";
+import { lookAt, lookAtNow, watchFiles } from "../files/watch-files.js";
 
 /** Files in PEM format. */
 export interface TlsFiles {

@@ -3,7 +3,7 @@
 
 import type { Unsubscribe } from "../../database/database.js";
 import type { LastUses } from "../keys/key-uses.js";
-import type { NodeChange, Position, Snapshot } from "../state/state.js";
+import type { NodeChange, Position, Snapshot } from "./state.js";
 
 /** A source of state. */
 export interface ControlFeed {

@@ -1,6 +1,6 @@
 // What operators switched, whatever the rules say: single rules, or everything. Switches outlive any set of rules.
 
-import { SluiceError, show } from "../../../base/errors.js";
+import { SluiceError, show } from "../../base/errors.js";
 
 /**
  * `on`: as the rules say. `off`: requests pass and nothing is counted. `deny`: every request that the rule is about is

@@ -1,10 +1,10 @@
 // Where handlers find what was decided: `request.rateLimit`, or the name that the options give. Requests of
 // Express inherit an accessor that reads it from the request's data: a property on each request would cost as
-// much as the rest of the middleware (adapters/node/request-data.ts).
+// much as the rest of the middleware (exchange/node/request-data.ts).
 
 import { IncomingMessage } from "node:http";
 import type { RateLimitInfo } from "../../handler/handled-request.js";
-import { dataOf, sharedBelow } from "../node/request-data.js";
+import { dataOf, sharedBelow } from "./request-data.js";
 
 /** The data of a request, by symbol. */
 type RequestData = Record<symbol, unknown>;

@@ -4,7 +4,7 @@
 
 import { type Stats, statSync } from "node:fs";
 import { stat } from "node:fs/promises";
-import { type CancelTimer, every } from "./clock.js";
+import { type CancelTimer, every } from "../clock.js";
 
 /** How often files are polled by default. */
 export const POLL_MS = 1_000;

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { FullKeyResolver } from "../../../test/control/full-key-resolver.js";
-import { fillFromSystem, makeSecret } from "../credentials/secret-format.js";
-import type { EntityBody, EntityKind } from "../entities/entities.js";
+import type { EntityBody, EntityKind } from "../changes/entity.js";
+import { type LastUses, STORED_MAX } from "../keys/key-uses.js";
+import { fillFromSystem, makeSecret } from "../secret-format.js";
 import { ControlState } from "../state/state.js";
 import type { ControlKeyResolverOptions } from "./control-key-resolver.js";
-import { type LastUses, STORED_MAX } from "./key-uses.js";
 
 const HOUR_MS = 3_600_000;
 const START_MS = 500_000 * HOUR_MS;

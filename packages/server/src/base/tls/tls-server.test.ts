@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { type ConnectionOptions, connect, type PeerCertificate } from "node:tls";
 import { makeCertificate, makeFolder } from "sluice-test-servers";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
-import { eventually } from "../../test/proxy-fixture.js";
-import { ServerError } from "./errors.js";
+import { eventually } from "../../../test/proxy-fixture.js";
+import { ServerError } from "../errors.js";
 import { createTlsServer, type TlsOptions, type TlsServer } from "./tls-server.js";
 
 let folder: string;

@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it } from "vitest";
 // Importing a middleware is enough.
-import "./node.js";
+import "../../adapters/node/node.js";
 
 const ROUNDS = 12;
 /** A slow path takes three to four times as long. */

@@ -2,7 +2,7 @@
 // as in a URL, by the bytes of its UTF-8. So no two values are written alike, and no value can break
 // a log line, hide or reorder what stands beside it.
 
-import { decodeOnce } from "../match/percent-decode.js";
+import { decodeOnce } from "./percent-decode.js";
 
 // Taken off its prototype, as in stores/memory/hash.ts and for the same reason.
 const { charCodeAt } = String.prototype;

@@ -6,8 +6,8 @@ import type { Facts } from "../../facts.js";
 import { Matcher } from "../../match/matcher.js";
 import type { NormalizedRequest } from "../../match/normalized-request.js";
 import type { CompiledRule, CompiledRules } from "../compile/compile.js";
-import type { PolicyDecision, RefusalCause } from "../policy-request/policy-decision.js";
-import type { CallerBlocks } from "./caller-blocks.js";
+import type { CallerBlocks } from "../operator/caller-blocks.js";
+import type { PolicyDecision, RefusalCause } from "./policy-decision.js";
 
 /** What a policy has to refuse blocked callers with. */
 interface BlockingPolicy {

@@ -3,11 +3,11 @@ import { fixedWindow } from "../../../limits/limits.js";
 import { ManualClock } from "../../../testing/manual-clock.js";
 import type { Facts } from "../../facts.js";
 import { createPolicy } from "../create-policy.js";
+import type { CallerBlocks } from "../operator/caller-blocks.js";
 import type { Explanation } from "../peek/explain.js";
 import type { Policy } from "../policy.js";
 import type { PolicyOptions } from "../policy-options.js";
-import type { PolicyDecision } from "../policy-request/policy-decision.js";
-import type { CallerBlocks } from "./caller-blocks.js";
+import type { PolicyDecision } from "./policy-decision.js";
 
 const facts: Facts = { method: "GET", path: "/", ip: "203.0.113.10" };
 const perMinute = (limit: number) => fixedWindow({ limit, windowMs: 60_000 });

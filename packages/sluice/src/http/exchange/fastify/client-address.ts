@@ -4,7 +4,7 @@
 
 import type { FastifyRequest } from "fastify";
 import { SluiceError } from "../../../base/errors.js";
-import { toBareAddress, toClientAddress } from "../../../rules/identity-keys/address.js";
+import { toBareAddress, toClientAddress } from "../../../rules/normalize/address.js";
 
 /** More proxies than any client is behind. All are addresses for documentation. */
 const CLAIMED = Array.from({ length: 64 }, (_, i) => `192.0.2.${i + 1}`);

@@ -3,8 +3,8 @@ import type { AddressInfo, Socket } from "node:net";
 import express from "express";
 import { afterEach, describe, expect, it } from "vitest";
 import { fixedWindow } from "../../../limits/limits.js";
+import { rateLimit } from "../../adapters/express/express.js";
 import type { RateLimitInfo } from "../../handler/handled-request.js";
-import { rateLimit } from "./express.js";
 import { InfoProperty } from "./rate-limit-info.js";
 
 const running: ReturnType<typeof createServer>[] = [];

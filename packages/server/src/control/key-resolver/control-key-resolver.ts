@@ -6,13 +6,13 @@ import { type CachedKeyResolver, cachedKeyResolver, SharedKey } from "sluice/api
 import type { TenantProfile } from "sluice/rules";
 import { every, readMs, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import { isSameHash, readSecret } from "../credentials/secret-format.js";
-import type { EntityBody, EntityKind } from "../entities/entities.js";
+import type { EntityBody, EntityKind } from "../changes/entity.js";
+import type { KeyRights } from "../keys/key-rights.js";
+import { idIn, type KeyBody, type KeyTable, NO_SLOT } from "../keys/key-table.js";
+import { KeyUses, type StoreUses, UsesFlush } from "../keys/key-uses.js";
+import { isSameHash, readSecret } from "../secret-format.js";
 import { tenantProfileOf } from "../state/policy-inputs.js";
 import type { ControlState } from "../state/state.js";
-import type { KeyRights } from "./key-rights.js";
-import { idIn, type KeyBody, type KeyTable, NO_SLOT } from "./key-table.js";
-import { KeyUses, type StoreUses, UsesFlush } from "./key-uses.js";
 
 /** Finds an API key that this node does not know; undefined if no such key exists. It may reject. */
 export type LookUpKey = (id: string) => Promise<EntityBody | undefined>;

@@ -8,7 +8,7 @@ import type { Exempt } from "../../rule.js";
 import type { CompiledRule } from "../compile/compile.js";
 import { toDelayedCost } from "../compile/delay.js";
 import type { RuleLimit } from "../compile/rule-limits.js";
-import { type CostFunctions, toUnits } from "./cost.js";
+import { type CostFunctions, toUnits } from "../cost.js";
 
 /** One charge, with the rule that it comes from. What is answered to it is a {@link DecidedRuleCharge}. */
 export interface RuleCharge extends Charge {

@@ -1,8 +1,8 @@
 // Where a place in rules is: the path of names from the top down to it. By the syntax tree, or while a line is being
 // written, which the tree does not understand yet, by indentation.
 
-import type { SchemaPath } from "../schema/schema.js";
-import { type SyntaxNode, scalarOf } from "./yaml-tree.js";
+import { type SyntaxNode, scalarOf } from "../yaml/yaml-tree.js";
+import type { SchemaPath } from "./schema.js";
 
 /** The path of a node: of the field that it is part of, key or value. */
 export function pathOf(text: string, node: SyntaxNode): SchemaPath {
