@@ -13,7 +13,7 @@ import {
   isBatch,
   type LimitRequest,
 } from "../verbs/verb-inputs.js";
-import type { Call, Verbs } from "../verbs/verbs.js";
+import type { Call, KeyVerb, Verbs } from "../verbs/verbs.js";
 
 /** The name of the schema that an endpoint answers with. */
 export type AnswerName =
@@ -59,7 +59,7 @@ export function toEndpoints(
         batch: { requests: [{ facts }, own] },
       },
       decide: (request, call) => verbs.check(request, call),
-      decideKey: (request, key, call) => verbs.checkKey(request, key, call),
+      toKeyVerb: (request, call) => verbs.checkKeys(request, call),
       together: (call, decide) => verbs.together(call, decide),
       onError,
     }),
@@ -70,7 +70,7 @@ export function toEndpoints(
         batch: { requests: [{ facts }, own] },
       },
       decide: (request, call) => verbs.peek(request, call),
-      decideKey: (request, key, call) => verbs.peek({ ...request, key }, call),
+      toKeyVerb: (request, call) => verbs.peekKeys(request, call),
       together: (call, decide) => decide(call),
       onError,
     }),
@@ -135,8 +135,8 @@ function oneOrMany(
   rest: {
     readonly examples: Readonly<Record<string, unknown>>;
     readonly decide: (request: FactsRequest | LimitRequest, call: Call) => MaybePromise<string>;
-    /** The same for a limit and another key than that of the request. */
-    readonly decideKey: (request: LimitRequest, key: string, call: Call) => MaybePromise<string>;
+    /** The same for a limit and other keys than that of the request. */
+    readonly toKeyVerb: (request: LimitRequest, call: Call) => KeyVerb;
     /** Decides a batch. */
     readonly together: (
       call: Call,
@@ -145,7 +145,7 @@ function oneOrMany(
     readonly onError: (error: unknown) => void;
   },
 ): Endpoint {
-  const { examples, decide, decideKey, together, onError } = rest;
+  const { examples, decide, toKeyVerb, together, onError } = rest;
   const reader = new TemplateReader(shape);
   const run = (body: Buffer, call: Call): MaybePromise<string> => {
     const read = reader.read(body);
@@ -161,21 +161,28 @@ function oneOrMany(
     return runMany(requests.length, (place) => readInput(shape, requests[place]), call);
   };
   const runKeys = ({ request, keys }: RequestsByKey<FactsRequest | LimitRequest>, whole: Call) =>
-    together(whole, (call) =>
+    together(whole, (call) => {
+      // Made by the first that needs it: an invalid limit is an error in the place of each.
+      let verb: KeyVerb | undefined;
       // Only a request by a limit has a key.
-      answerBatch(
-        keys.length,
-        (place) => decideKey(request as LimitRequest, keys[place], call),
+      const verbOf = () => (verb ??= toKeyVerb(request as LimitRequest, call));
+      return answerBatch(keys.length, {
+        decide: (place) => verbOf().decide(keys[place]),
+        toAnswer: (decision, place) => verbOf().toAnswer(decision, keys[place]),
         onError,
-      ),
-    );
+      });
+    });
   const runMany = (
     count: number,
     requestAt: (place: number) => FactsRequest | LimitRequest,
     whole: Call,
   ) =>
     together(whole, (call) =>
-      answerBatch(count, (place) => decide(requestAt(place), call), onError),
+      answerBatch(count, {
+        decide: (place) => decide(requestAt(place), call),
+        toAnswer: (answer) => answer,
+        onError,
+      }),
     );
   return { path, summary, input, answer: "AnswerOrAnswers", examples, run };
 }

@@ -1,7 +1,7 @@
 // What each verb of the decision API does with its input. Each returns the answer as a JSON string: immediately if the
 // store is in this process, otherwise as a promise.
 
-import type { Decision, MaybePromise, RequestOptions } from "sluice";
+import type { Decision, Limiter, MaybePromise, RequestOptions } from "sluice";
 import { type AdmitOptions, CallerRefusal, type Policy, type PolicyDecision } from "sluice/rules";
 import { andThen, isThenable } from "../../base/maybe-promise.js";
 import type { Core } from "../../core/core.js";
@@ -44,6 +44,18 @@ export interface Call {
   readonly token: number;
 }
 
+/** How the keys of a request are checked. */
+interface KeyCheck {
+  readonly limiter: Limiter<false>;
+  readonly options: RequestOptions;
+}
+
+/** A verb for keys under a limit, in two steps. */
+export interface KeyVerb {
+  decide(key: string): MaybePromise<Decision>;
+  toAnswer(decision: Decision, key: string): string;
+}
+
 /** The verbs. */
 export class Verbs {
   readonly #core: Core;
@@ -62,24 +74,34 @@ export class Verbs {
 
   /** Decides, and charges if allowed. */
   check(request: FactsRequest | LimitRequest, call: Call): MaybePromise<string> {
-    return isFactsRequest(request)
-      ? this.#admit(request, call)
-      : this.checkKey(request, request.key, call);
-  }
-
-  /** The same under a limit, for another key than that of the request. */
-  checkKey(request: LimitRequest, key: string, call: Call): MaybePromise<string> {
-    const { limiter, isCalendar } = this.#limiters.of(request.limit, request.name, call.token);
-    const { cost = 1 } = request;
-    const refused = this.#refuse(key);
-    if (refused !== undefined) return this.#answerInline(refused, key, cost);
-    const { requestId, token } = call;
-    // The time of a call is monotonic; quotas follow the calendar.
-    const options = toOptions(request.cost, isCalendar ? { requestId, token } : call);
-    const decided = limiter.check(key, options);
+    if (isFactsRequest(request)) return this.#admit(request, call);
+    const { key, cost = 1 } = request;
+    const decided = this.#checkKey(this.#toKeyCheck(request, call), key);
     return isThenable(decided)
       ? this.#answerInlineLater(decided, key, cost)
       : this.#answerInline(decided, key, cost);
+  }
+
+  /** The same under a limit, for other keys than that of the request: what they share is found once. */
+  checkKeys(request: LimitRequest, call: Call): KeyVerb {
+    const check = this.#toKeyCheck(request, call);
+    const { cost = 1 } = request;
+    return {
+      decide: (key) => this.#checkKey(check, key),
+      toAnswer: (decision, key) => this.#answerInline(decision, key, cost),
+    };
+  }
+
+  #toKeyCheck(request: LimitRequest, call: Call): KeyCheck {
+    const { limiter, isCalendar } = this.#limiters.of(request.limit, request.name, call.token);
+    const { requestId, token } = call;
+    // The time of a call is monotonic; quotas follow the calendar.
+    const options = toOptions(request.cost, isCalendar ? { requestId, token } : call);
+    return { limiter, options };
+  }
+
+  #checkKey({ limiter, options }: KeyCheck, key: string): MaybePromise<Decision> {
+    return this.#refuse(key) ?? limiter.check(key, options);
   }
 
   /**
@@ -105,12 +127,20 @@ export class Verbs {
         toPolicyDecisionJson(decision, { hasResults: results }),
       );
     }
-    const { key, cost } = request;
+    const { key } = request;
+    const verb = this.peekKeys(request, call);
+    return andThen(verb.decide(key), (decision) => verb.toAnswer(decision, key));
+  }
+
+  /** The same under a limit, for other keys than that of the request. */
+  peekKeys(request: LimitRequest, call: Call): KeyVerb {
+    const { cost } = request;
     const limiter = this.#limiterOf(request, call);
-    const refused = this.#refuse(key);
-    if (refused !== undefined) return toDecisionJson(refused);
-    const peeked = limiter.peek(key, cost === undefined ? {} : { cost });
-    return andThen(peeked, (decision) => toDecisionJson(decision));
+    const options = cost === undefined ? {} : { cost };
+    return {
+      decide: (key) => this.#refuse(key) ?? limiter.peek(key, options),
+      toAnswer: (decision) => toDecisionJson(decision),
+    };
   }
 
   /** Charges a cost that is settled later. */

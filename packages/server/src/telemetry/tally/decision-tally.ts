@@ -64,7 +64,8 @@ export class DecisionTally {
   readonly #keyPeriods: Periods;
   readonly #keyTypes = new Map<string, DistinctKeys>();
   #keyPeriod = 0;
-  #heldMs: number | undefined = undefined;
+  /** Whether what is reported is of the instant that was read last. */
+  #isHeld = false;
   // Most decisions come through the same listener as the one before.
   #listener: ListenerName | undefined = undefined;
   #listenerCounts = newListenerCounts();
@@ -130,22 +131,28 @@ export class DecisionTally {
 
   /** Counts what is reported before `report` returns as of now: reading the clock is much of it. */
   atOneInstant<T>(report: () => T): T {
-    this.#heldMs = this.#options.readMs();
+    this.#moveTo(this.#options.readMs());
+    this.#isHeld = true;
     try {
       return report();
     } finally {
-      this.#heldMs = undefined;
+      this.#isHeld = false;
     }
   }
 
   #begin(isAllowed: boolean): void {
-    const nowMs = this.#heldMs ?? this.#options.readMs();
-    this.#period = this.rates.at(nowMs);
-    this.#rollKeys(this.#keyPeriods.at(nowMs));
-    this.#options.sampling.begin(nowMs);
-    this.history.begin(nowMs);
+    // All decisions of one instant are in the same periods (bench service/batch).
+    if (!this.#isHeld) this.#moveTo(this.#options.readMs());
+    this.#options.sampling.begin();
     this.#isAllowed = isAllowed;
     this.#isDelayed = false;
+  }
+
+  #moveTo(nowMs: number): void {
+    this.#period = this.rates.at(nowMs);
+    this.#rollKeys(this.#keyPeriods.at(nowMs));
+    this.#options.sampling.moveTo(nowMs);
+    this.history.begin(nowMs);
   }
 
   /** How many different keys of each type came in the last five to ten minutes, estimated. */

@@ -75,10 +75,14 @@ export class KeySampling {
     this.#changes = [{ atMs: nowMs, below: HASHES }];
   }
 
-  /** A decision begins. */
-  begin(nowMs: number): void {
+  /** The decisions that follow are made at this time. */
+  moveTo(nowMs: number): void {
     if (nowMs >= this.#secondEndMs) this.#beginSecond(nowMs);
     this.#nowMs = nowMs;
+  }
+
+  /** A decision begins. */
+  begin(): void {
     this.#isWanted = false;
     this.#hasKey = false;
   }
