@@ -1,4 +1,4 @@
-// A custom adapter, for a server that Sluice has none for: the request handler decides, and the adapter translates.
+// A custom adapter, for a server without one in Sluice: the request handler decides, and the adapter translates.
 // Here it is in front of a line protocol: `GET /path` in, a status and the RateLimit headers out.
 
 import { once } from "node:events";

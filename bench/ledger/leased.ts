@@ -1,4 +1,4 @@
-// Durable checks out of leases: blocks debited from the ledger and spent in this process, over the check of a limit that
+// Durable checks out of leases: units debited from the ledger and spent in this process, over the check of a limit that
 // is in memory only, with the loop of `redis/leased`.
 
 import { createLimiter, leased, quota, resilient } from "sluice";

@@ -18,7 +18,7 @@ import { type Comparison, type Contender, compare } from "../harness.js";
 
 const SIZES = effort({ full: [1_000, 100_000, 1_000_000], quick: [1_000] });
 const OPERATIONS = 200_000;
-// Taking a permit and giving it back takes microseconds, and needs fewer operations to be timed.
+// Acquiring and releasing a permit takes microseconds, and needs fewer operations to be timed.
 const PERMIT_OPERATIONS = 50_000;
 const ROUNDS = 7;
 // Generous: the fewest keys get a few thousand requests a second each.

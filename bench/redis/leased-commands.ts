@@ -41,7 +41,7 @@ function count(traffic: Traffic): Promise<Rounds> {
     const limiter = createLimiter({ limit: hugeBucket, store });
     const { rounds, operations, run } = toRun(traffic, limiter);
     const counts: CommandCount[] = [];
-    // The first round, in which the key gets warm and the blocks find their size, does not count.
+    // The first round, in which the key gets warm and leases find their size, does not count.
     await run();
     let admitted = 0;
     for (let round = 0; round < rounds; round++) {

@@ -13,7 +13,7 @@ import { toTimeFinding } from "./time.js";
 
 const FEW = 10;
 const MANY = 10_000;
-/** Each service has three rules, and one of all services counts everybody. */
+/** Each service has three rules, and one of all services counts all callers. */
 const RULES_PER_SERVICE = 3;
 const MATCHING = 3;
 const CALLERS = 10_000;

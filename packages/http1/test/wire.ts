@@ -66,7 +66,7 @@ export async function settle(): Promise<void> {
   for (let turns = 0; turns < 6; turns++) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** A text in pieces, cut at some places in ascending order. */
+/** A string in pieces, cut at some places in ascending order. */
 export function cut(text: string, ...places: readonly number[]): string[] {
   return [0, ...places].map((place, i) => text.slice(place, places[i] ?? text.length));
 }

@@ -33,7 +33,7 @@ export interface TestListener {
   readonly listener: Listener;
   readonly core: OwnedCore;
   readonly clock: ManualClock;
-  /** Posts JSON, or a text as it is. */
+  /** Posts JSON, or a string as it is. */
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answered>;
   get(path: string, init?: RequestInit): Promise<Answered>;
   close(): Promise<void>;

@@ -6,7 +6,7 @@ import type { WorkerProcess } from "../src/workers/fork.js";
 import { Worker } from "../src/workers/worker/worker.js";
 import { channelPair } from "./channel-pair.js";
 
-/** A worker process that is none. */
+/** A stand-in for a worker process. */
 export class FakeWorker implements WorkerProcess {
   readonly pid: number;
   readonly #control = channelPair();

@@ -34,7 +34,7 @@ export interface Trial {
   /** How long traces are; default 30 operations. */
   readonly opsMax?: number;
   /**
-   * A charge opened the window, and giving it back does not move the window: later charges end sooner than
+   * A charge opened the window, and its refund does not move the window: later charges end sooner than
    * had it not happened. Default false.
    */
   readonly windowStays?: boolean;
@@ -196,7 +196,7 @@ function answers(limit: Limit, state: unknown, atMs: number): readonly number[] 
 }
 
 /**
- * Two worlds: one charges a cost and later gives a part back, the other charged only what was
+ * Two worlds: one charges a cost and later refunds a part, the other charged only what was
  * kept. The first never has more left; if no time passed in between, it has exactly as much.
  */
 function refundsNoMore([subject, ops]: Trace, options: { ageZero: boolean }): void {

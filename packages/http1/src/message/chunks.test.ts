@@ -1,4 +1,4 @@
-// Chunked bodies: the same however they arrive, and nothing taken for one that is none.
+// Chunked bodies: the same however they arrive, and nothing else is taken for one.
 
 import { describe, expect, it } from "vitest";
 import { cut } from "../../test/wire.js";

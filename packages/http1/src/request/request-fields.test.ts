@@ -173,7 +173,7 @@ describe("values by name", () => {
     }
   });
 
-  it("are found one by one, several as one text", () => {
+  it("are found one by one, several as one string", () => {
     const fields = fieldsOf([
       ["Set-Cookie", "a"],
       ["set-cookie", "b"],

@@ -151,7 +151,7 @@ describe.each([
 ])("over %s", (_, isTls) => {
   const connect = (url: string) => (isTls ? openTls(url) : open(url));
 
-  it("requests are answered in order, and one that is none ends the connection", async () => {
+  it("requests are answered in order, and a malformed one ends the connection", async () => {
     const { url } = await start(isTls);
     const client = (await connect(url)).send(`${get("/a")}${get("/b")}HELLO\r\n\r\n${get("/c")}`);
     const text = await client.closed();

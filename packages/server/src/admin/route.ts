@@ -18,7 +18,7 @@ import type { AdminControl } from "./service-control.js";
 /** The methods that routes answer. HEAD is GET without its body. */
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** Who may use a route: everybody, or callers whose role includes this one. */
+/** Who may use a route: every caller, or callers whose role includes this one. */
 export type RouteRole = "open" | Role;
 
 /** What routes are given. */

@@ -6,7 +6,7 @@ import { badFiles, goodFile } from "../../test/config/bad-cases.js";
 import { ServerError } from "../base/errors.js";
 import { ConfigError, loadConfig, parseConfig } from "./load.js";
 
-/** The problems of a text, one line each, as the message has them. */
+/** The problems of a string, one line each, as the message has them. */
 function problemsOf(text: string, env: NodeJS.ProcessEnv = {}): string[] {
   try {
     parseConfig(text, { file: "sluice.yaml", env });
@@ -78,7 +78,7 @@ rules: { version: 1, rules: [] }
     );
   });
 
-  it("says line and not file of a text without a name", () => {
+  it("says line and not file of a string without a name", () => {
     expect(() => parseConfig(`${goodFile}server: 5`)).toThrow(
       "line 7: server must be a map of values",
     );

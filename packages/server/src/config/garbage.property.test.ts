@@ -83,7 +83,7 @@ const environment = fc.dictionary(
 );
 
 describe("whatever it is given", () => {
-  it("throws nothing but a ServerError for any text", () => {
+  it("throws nothing but a ServerError for any string", () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string({ unit: "grapheme" })), (text) => {
         survives(() => parseConfig(text, { file: "sluice.yaml" }));

@@ -43,7 +43,7 @@ function toLine({ message, place }: ConfigProblem): string {
   return place === undefined ? message : `${place}: ${message}`;
 }
 
-/** A line as people write it: `sluice.yaml:14`, or `line 14` of a text without a name. */
+/** A line as people write it: `sluice.yaml:14`, or `line 14` of a string without a name. */
 export function toPlace(line: number | undefined, file: string | undefined): string | undefined {
   if (line === undefined) return file;
   return file === undefined ? `line ${line}` : `${file}:${line}`;

@@ -20,7 +20,7 @@ export function toCodeSource(value: unknown, file: string | undefined): ConfigSo
   return { value, file, lineOf: () => undefined, textAt: () => undefined };
 }
 
-/** Reads a text. Throws the problems of its YAML: of what is none the first, as what follows it is noise. */
+/** Reads a string. Throws the problems of its YAML; if it is not YAML, only the first, as what follows is noise. */
 export function toTextSource(text: string, file: string | undefined): ConfigSource {
   const { problems, value, positionOf, textAt } = readYaml(text);
   if (problems.length > 0) {

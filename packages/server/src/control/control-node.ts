@@ -1,6 +1,7 @@
 // A node of the control plane: the state that this process decides with, kept up to date from a database or from a
 // control node. While those are unavailable it goes on with what it has, and starts with what it kept on disk.
 
+import { formatDuration } from "sluice/shapes";
 import { after, type CancelTimer, pause, readMs, wallMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
 import { readVersion } from "../base/version.js";
@@ -156,8 +157,8 @@ export class ControlNode {
   get unreadyReasons(): readonly string[] {
     const { staleMsMax } = this.#config;
     if (staleMsMax === undefined || this.ageMs < staleMsMax) return [];
-    const seconds = Math.floor(staleMsMax / 1_000);
-    return [`the control plane has not been reached for ${seconds} seconds (control.staleMsMax)`];
+    const time = formatDuration(staleMsMax);
+    return [`the control plane has not been reached for ${time} (control.staleMsMax)`];
   }
 
   /** All nodes that are known here; on a follower only this one. */

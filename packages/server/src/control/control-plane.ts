@@ -7,7 +7,7 @@ import type { RulesUse } from "../core/rules/read-job.js";
 import type { Database } from "../database/database.js";
 import { type GrantRequest, Ledger } from "../ledger/ledger.js";
 import type { Corrected } from "../ledger/operations/operator.js";
-import { LedgerReader } from "../ledger/reading/ledger-reader.js";
+import { LedgerReader } from "../ledger/queries/ledger-reader.js";
 import { Deliveries } from "../ledger/webhooks/deliveries.js";
 import {
   type AuditEntry,

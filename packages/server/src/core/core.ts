@@ -4,7 +4,7 @@
 import type { Clock, Store } from "sluice";
 import type { Policy } from "sluice/rules";
 import type { Config } from "../config/config.js";
-import type { LedgerReader } from "../ledger/reading/ledger-reader.js";
+import type { LedgerReader } from "../ledger/queries/ledger-reader.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 
 /** What every listener is opened with. */

@@ -20,7 +20,7 @@ import { migrate } from "../database/migrate.js";
 import { openDatabase } from "../database/open-database.js";
 import { AdmissionReporter } from "../ledger/admissions/admission-reporter.js";
 import { LedgerStore } from "../ledger/ledger-store.js";
-import { LedgerReader } from "../ledger/reading/ledger-reader.js";
+import { LedgerReader } from "../ledger/queries/ledger-reader.js";
 import type { OpenStore, OpenStoreOptions } from "./open-store.js";
 
 /** A ledger, and how long it has been unavailable. */

@@ -187,7 +187,7 @@ describe("a batch", () => {
     ]);
   });
 
-  it("says where in a batch of keys a limit can't hold", async () => {
+  it("says where in a batch of keys a limit is invalid", async () => {
     const worse = (key: string) => ({ limit: "0/minute", key });
     for (let i = 0; i < 2; i++) {
       const { status, body } = await test.post("/v1/check", { requests: ["a", "b"].map(worse) });
@@ -199,7 +199,7 @@ describe("a batch", () => {
     }
   });
 
-  it("says where in the batch a limit can't hold", async () => {
+  it("says where in the batch a limit is invalid", async () => {
     const worse = { ...own, limit: ["5/minute", { fixedWindow: { limit: 0, windowMs: 1 } }] };
     const { body } = await test.post("/v1/check", { requests: [own, worse] });
     const [, { error }] = body.answers as { error: { field: string } }[];
@@ -251,7 +251,7 @@ describe("reserve", () => {
   it.each([
     ["a limit", own],
     ["rules", { facts }],
-  ])("gives all of it back under %s when it is cancelled", async (_, request) => {
+  ])("refunds all of it under %s when it is cancelled", async (_, request) => {
     const before = await leftOf(request);
     const { body } = await test.post("/v1/reserve", { ...request, cost: 5 });
     await test.post("/v1/cancel", { id: body.id });
@@ -268,7 +268,7 @@ describe("reserve", () => {
 describe("acquire", () => {
   const one = { limit: { concurrency: { limit: 1, permitMs: 30_000 } }, key: "user:42" };
 
-  it("takes a permit, and release gives it back", async () => {
+  it("acquires a permit, and release ends it", async () => {
     const first = await test.post("/v1/acquire", one);
     expect(first.body).toMatchObject({ allowed: true });
     expect((await test.post("/v1/acquire", one)).body.allowed).toBe(false);

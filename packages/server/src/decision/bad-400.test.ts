@@ -77,14 +77,14 @@ const bad: [string, string, unknown, string, string | undefined][] = [
   ["null for a cost", "/v1/check", { ...own, cost: null }, "got null", "cost"],
   ["no key", "/v1/check", { limit }, "key is missing", "key"],
   [
-    "a limit that can't hold",
+    "a limit with invalid numbers",
     "/v1/check",
     { ...own, limit: { tokenBucket: { capacity: "ten", refillPerSecond: 1 } } },
     "limit.tokenBucket.capacity must be a whole number from 1",
     "limit.tokenBucket.capacity",
   ],
   [
-    "a limit that is none",
+    "an invalid limit",
     "/v1/check",
     { ...own, limit: "100/fortnight" },
     'got "100/fortnight"',

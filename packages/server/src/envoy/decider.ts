@@ -1,5 +1,5 @@
 // Both ways in, gRPC and JSON, ask here: a request is decided, timed, and errors are distinguished:
-// a request that is none, and a failure of ours.
+// a malformed request, and a failure of ours.
 
 import type { MaybePromise } from "sluice";
 import { readMs } from "../base/clock.js";

@@ -23,7 +23,7 @@ export const UNIT_NAMES = [
 
 const DAY_MS = 86_400_000;
 
-/** How long a unit is, in milliseconds, by its number. A month has 30 days, a year 365; 0 is none. */
+/** How long a unit is, in milliseconds, by its number. A month has 30 days, a year 365; 0 means no unit. */
 export const UNIT_MS: readonly number[] = [
   0,
   1_000,
@@ -35,7 +35,7 @@ export const UNIT_MS: readonly number[] = [
   7 * DAY_MS,
 ];
 
-/** The largest number of 32 bits: what is left of a limit that is none. */
+/** The largest number of 32 bits: what is left where there is no limit. */
 export const UINT32_MAX = 4_294_967_295;
 
 /** A pair of a descriptor. */

@@ -2,7 +2,7 @@ import { ManualClock } from "sluice/testing";
 import { afterAll, describe, expect, it } from "vitest";
 import { testDatabases } from "../../test/control/databases.js";
 import { AccountBuilder, PERIOD_START_MS } from "../../test/ledger/ledger-builder.js";
-import { LedgerReader } from "../ledger/reading/ledger-reader.js";
+import { LedgerReader } from "../ledger/queries/ledger-reader.js";
 import { toUsageReport } from "./usage-report.js";
 
 const clock = new ManualClock(PERIOD_START_MS + 3_600_000);

@@ -4,7 +4,7 @@
 import { type ReportCaller, toJsonReply } from "sluice/http";
 import type { Facts } from "sluice/rules";
 import type { Core } from "../core/core.js";
-import type { LedgerReader } from "../ledger/reading/ledger-reader.js";
+import type { LedgerReader } from "../ledger/queries/ledger-reader.js";
 
 const DAY_MS = 86_400_000;
 /** Usage is shown for so long. */

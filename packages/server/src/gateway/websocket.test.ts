@@ -222,7 +222,7 @@ describe("an upgrade to a WebSocket", () => {
     ["early", "end"],
     ["early", "resetAndDestroy"],
   ] as const)(
-    "whose client leaves while the upstream is silent gives all back: %j, %s",
+    "whose client leaves while the upstream is silent refunds everything: %j, %s",
     async (early, leave) => {
       const { url, upstream, core } = await start(ONE_PLACE);
       const isFree = async () => {

@@ -282,7 +282,7 @@ describe("a control node without its database", () => {
     await service.close();
     const strict = await start({ ...before, control: { ...control, staleMsMax: 1 } });
     expect(strict.unreadyReasons).toEqual([
-      "the control plane has not been reached for 0 seconds (control.staleMsMax)",
+      "the control plane has not been reached for 1 ms (control.staleMsMax)",
     ]);
   });
 

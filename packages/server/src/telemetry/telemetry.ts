@@ -77,7 +77,7 @@ export interface Telemetry {
    * Something went wrong that may go wrong with every request. The log has a line immediately for the first of
    * a kind, then at most one in ten seconds, with how many were left out.
    *
-   * @param kind - In words, the message of the line. One of a few fixed texts: never a value of a request.
+   * @param kind - In words, the message of the line. One of a few fixed strings: never a value of a request.
    * @param error - What was thrown; of those that share a line, the latest is shown.
    * @param fields - What else the line says. No keys, addresses or paths of requests.
    */

@@ -22,7 +22,7 @@ function rulesOf(rule: object): object {
   return { version: 1, rules: [{ id: "everybody", key: "global", limit: TEN, ...rule }] };
 }
 
-/** A service of two workers under one rule of ten for everybody. */
+/** A service of two workers under one rule of ten for all callers. */
 async function setUp(rules: object = rulesOf({})) {
   const upstream = await startUpstream();
   closing.push(upstream);

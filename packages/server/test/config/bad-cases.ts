@@ -98,7 +98,7 @@ const added: readonly Case[] = [
     "sluice.yaml:8: ledger.webhooks.billing.caFile needs an https:// URL",
   ],
   [
-    "a number that is none",
+    "an invalid number",
     "server: { workers: ten }",
     'sluice.yaml:7: server.workers must be a whole number from 1 to 256, got "ten"',
   ],
@@ -113,7 +113,7 @@ const added: readonly Case[] = [
     "sluice.yaml:7: server.workers must be a whole number from 1 to 256, got 1.5",
   ],
   [
-    "a duration that is none",
+    "an invalid duration",
     "server: { drainMs: 10 seconds }",
     'sluice.yaml:7: server.drainMs must be milliseconds from 0 to 3600000, or a string such as 250ms, 10s or 5m, got "10 seconds"',
   ],
@@ -138,7 +138,7 @@ const added: readonly Case[] = [
     'sluice.yaml:7: telemetry.logLevel must be one of fatal, error, warn, info, debug, trace, silent, got "loud"',
   ],
   [
-    "a flag that is none",
+    "an invalid flag",
     "identity: { forwardedHost: yes }",
     'sluice.yaml:7: identity.forwardedHost must be true or false, got "yes"',
   ],
@@ -235,32 +235,32 @@ const added: readonly Case[] = [
     `sluice.yaml:8: telemetry.region has ${OPEN} without NAME} or NAME:-default} after it; write $${OPEN} for the characters themselves`,
   ],
   [
-    "a place to listen at that is none",
+    "an invalid place to listen at",
     "admin: { listen: 1.2.3.4 }",
     `sluice.yaml:7: admin.listen must be ${address}, got "1.2.3.4"`,
   ],
   [
-    "a port that is none",
+    "an invalid port",
     "admin: { listen: 127.0.0.1:65536 }",
     `sluice.yaml:7: admin.listen must be ${address}, got "127.0.0.1:65536"`,
   ],
   [
-    "an address of IPv6 that is none",
+    "an invalid address of IPv6",
     'admin: { listen: "[::1::2]:1" }',
     `sluice.yaml:7: admin.listen must be ${address}, got "[::1::2]:1"`,
   ],
   [
-    "an admin port for everybody",
+    "an admin port open to every address",
     "admin:\n  listen: :9090",
     "sluice.yaml:7: admin.token is missing: 0.0.0.0:9090 is open to other machines",
   ],
   [
-    "an admin port for everybody by IPv6",
+    "an admin port open to every address by IPv6",
     'admin: { listen: "[::]:9090" }',
     "sluice.yaml:7: admin.token is missing: [::]:9090 is open to other machines",
   ],
   [
-    "a decision API for everybody",
+    "a decision API open to every address",
     "decision:\n  listen: 10.0.0.1:8082",
     "sluice.yaml:7: decision.tokens must have a token: 10.0.0.1:8082 is open to other machines",
   ],
@@ -300,7 +300,7 @@ const added: readonly Case[] = [
     "sluice.yaml:8: store.url goes with kind redis, but the kind is memory",
   ],
   [
-    "an address of Redis that is none",
+    "an invalid address of Redis",
     "store: { kind: redis, url: 'http://127.0.0.1' }",
     "sluice.yaml:7: store.url must be an address such as redis://127.0.0.1:6379/0 or rediss://…, got a string of 16 characters",
   ],
@@ -340,12 +340,12 @@ const added: readonly Case[] = [
     "sluice.yaml:7: identity.user.header would never be trusted: identity.trustedProxies is empty; name the proxies, or set trust: anyone",
   ],
   [
-    "a range that is none",
+    "an invalid range",
     "identity:\n  trustedProxies: [10.0.0.0/99]",
     'sluice.yaml:8: identity.trustedProxies can\'t be used: needs ranges such as 10.0.0.0/8, 2001:db8::/32 or loopback, got "10.0.0.0/99"',
   ],
   [
-    "trust in everybody",
+    "trust in every address",
     "identity:\n  trustedProxies: [0.0.0.0/0]",
     'sluice.yaml:8: identity.trustedProxies can\'t be used: "0.0.0.0/0" lets every client choose its own address',
   ],
@@ -355,7 +355,7 @@ const added: readonly Case[] = [
     "sluice.yaml:7: identity.jwt needs one of keyFile, jwksFile, jwksUrl, secret, got none",
   ],
   [
-    "a name of a header that is none",
+    "an invalid name of a header",
     "identity: { apiKey: { header: 'x api' } }",
     'sluice.yaml:7: identity.apiKey.header must be the name of a header such as x-user-id, got "x api"',
   ],
@@ -406,7 +406,7 @@ const whole: readonly Case[] = [
     `sluice.yaml:4: upstreams.app.backends[0] must be ${backend}, got "http://127.0.0.1:3000/api"`,
   ],
   [
-    "a backend whose port is none",
+    "a backend with an invalid port",
     goodFile.replace(":3000", ":99999"),
     `sluice.yaml:4: upstreams.app.backends[0] must be ${backend}, got "http://127.0.0.1:99999"`,
   ],
@@ -426,7 +426,7 @@ const whole: readonly Case[] = [
     "sluice.yaml:4: upstreams.app.backends is missing; it must be a list of 1 to 1000 items",
   ],
   [
-    "a name of an upstream that is none",
+    "an invalid name of an upstream",
     goodFile.replace("  app:", "  a.b: { backends: [http://a] }\n  app:"),
     'sluice.yaml:4: upstreams["a.b"] can\'t be a name: it must have 1 to 64 letters, digits, _ or -',
   ],

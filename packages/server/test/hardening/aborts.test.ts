@@ -66,7 +66,7 @@ const UNDER_WAY: readonly (readonly [string, string])[] = [
 ];
 
 describe.each(UNDER_WAY)("a client that %s", (_, text) => {
-  it.each(["reset", "end", "destroy"] as const)("gives its place back by %s", async (how) => {
+  it.each(["reset", "end", "destroy"] as const)("releases its place by %s", async (how) => {
     fixture = await startFixture({
       rules: [RULE],
       answer,
@@ -92,7 +92,7 @@ describe.each(UNDER_WAY)("a client that %s", (_, text) => {
 });
 
 describe("clients that pipeline and hang up", () => {
-  it("give back the place of the first, and take none for those whose turn never came", async () => {
+  it("release the place of the first, and take none for those whose turn never came", async () => {
     fixture = await startFixture({ rules: [RULE], answer });
     const client = await send(get("/wait") + get("/half") + get("/a") + get("/wait"));
     await untilTaken(1);

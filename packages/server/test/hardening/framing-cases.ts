@@ -59,7 +59,7 @@ const bothFramings = refused("a length beside chunks", [
 ]);
 
 const lengths = refused(
-  "a length that is none",
+  "an invalid length",
   [
     ...[
       "+5",
@@ -186,7 +186,7 @@ const doubledCodings = refused("codings twice", [
 ]);
 
 const names = refused(
-  "a name that is none",
+  "an invalid name",
   [
     ...[
       "Transfer-Encoding : chunked",

@@ -1,4 +1,4 @@
-// An account as a plain object, for comparison with the ledger: units in grants, debt, and what an operator gave back. It
+// An account as a plain object, for comparison with the ledger: units in grants, debt, and what an operator refunded. It
 // knows nothing of entries, hashes, transactions or databases.
 
 /** A grant of units. */
@@ -31,7 +31,7 @@ export class AccountModel {
   #debt = 0;
   /** What a smaller quota could not take, because it was in use. */
   #owed = 0;
-  /** Charges up to this one bring back so many units together: an operator gave back the rest. */
+  /** Charges up to this one bring back so many units together: an operator refunded the rest. */
   #pardon = { number: 0, units: Number.POSITIVE_INFINITY };
   /** Of the last charge. */
   #number = 0;
@@ -119,7 +119,7 @@ export class AccountModel {
     }
   }
 
-  /** An operator's refund. Returns how much was given back. */
+  /** An operator's refund. Returns how many units it returned. */
   refund(units: number): number {
     const paid = this.#payDebt(units);
     const back = paid + this.#fill(0, units - paid);

@@ -9,7 +9,7 @@ import type { Database } from "../../src/database/database.js";
 import { migrate } from "../../src/database/migrate.js";
 import { openDatabase } from "../../src/database/open-database.js";
 import { LedgerStore } from "../../src/ledger/ledger-store.js";
-import { reconcile } from "../../src/ledger/reading/reconcile.js";
+import { reconcile } from "../../src/ledger/queries/reconcile.js";
 import { testDatabases } from "../control/databases.js";
 import { startReplyCutter } from "../control/reply-cutter.js";
 import { expectWhole, killProcesses, LedgerProcess, usedUnits } from "./ledger-processes.js";
@@ -53,7 +53,7 @@ describe.each(all)("a ledger in $name", (databases) => {
     await expectWhole(database);
   }, 120_000);
 
-  it("loses at most the block of a process that dies with a lease, and names both", async () => {
+  it("loses at most the lease of a process that dies, and names both", async () => {
     const url = await databases.create();
     const database = databases.open(url);
     await migrate(database);

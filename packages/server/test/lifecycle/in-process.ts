@@ -21,7 +21,7 @@ export function toGatewayConfig(backend: string, rules: object, extra: object = 
   });
 }
 
-/** A file of rules with one limit for everybody. */
+/** A file of rules with one limit for all callers. */
 export class RulesFile {
   readonly path = join(makeFolder("server"), "rules.yaml");
 

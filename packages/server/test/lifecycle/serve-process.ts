@@ -19,7 +19,7 @@ export type LogLine = Readonly<Record<string, unknown>> & { readonly msg: string
 export class ServeProcess {
   readonly child: ChildProcess;
   readonly log: LogLine[] = [];
-  /** What was written that is no line of the log. */
+  /** What was written that is not a line of the log. */
   readonly text: string[] = [];
   readonly exited: Promise<number | null>;
   readonly #looks = new Set<() => void>();

@@ -11,8 +11,8 @@ import { startPostgres } from "sluice-test-servers";
 import { migrate } from "../../dist/database/migrate.js";
 import { openDatabase } from "../../dist/database/open-database.js";
 import { LedgerStore } from "../../dist/ledger/ledger-store.js";
-import { EXPORT_FORMATS, toExport } from "../../dist/ledger/reading/entry-export.js";
-import { LedgerReader } from "../../dist/ledger/reading/ledger-reader.js";
+import { EXPORT_FORMATS, toExport } from "../../dist/ledger/queries/entry-export.js";
+import { LedgerReader } from "../../dist/ledger/queries/ledger-reader.js";
 
 /** What an export may hold beyond what was held before it: a page of entries and the text that is made of it. */
 const HELD_BYTES_MAX = 16_000_000;

@@ -250,7 +250,7 @@ describe("a leaky bucket that shapes", () => {
     holds(2_010, fc.tuple(leakyBuckets("shape"), traces()), ([subject, ops]) => {
       const oracle = subject.oracle() as DepartureOracle;
       walk(subject, ops, ({ step, cost, nowMs, limit }) => {
-        // A cost of 0 takes no slot, so it waits for none.
+        // A cost of 0 takes no place in the queue, so it waits for none.
         const delayMs = step.allowed && cost > 0 ? oracle.delayMs(nowMs) : 0;
         must(step.delayMs === delayMs, () => stringify({ limit, cost, nowMs, step, delayMs }));
         if (step.allowed) oracle.take(cost, nowMs);
@@ -258,7 +258,7 @@ describe("a leaky bucket that shapes", () => {
     });
   });
 
-  it("gives back a slot only while no request is queued behind it", () => {
+  it("refunds a place in the queue only while no request is queued behind it", () => {
     holds(2_011, fc.tuple(leakyBuckets("shape"), fc.nat({ max: 5 })), ([{ limit }, behind]) => {
       if (limit.capacity < behind + 2) return;
       const algorithm = algorithmOf(limit);

@@ -60,7 +60,7 @@ const GAP_HALVINGS_MAX = 27;
 const FORMATTERS_MAX = 128;
 const formatters = new BoundedMap<string, Intl.DateTimeFormat>(FORMATTERS_MAX);
 
-/** Validates options; throws `SLUICE_LIMIT_INVALID`, with what was seen, for any that cannot hold. */
+/** Validates options; throws `SLUICE_LIMIT_INVALID`, with what was seen, for any that is invalid. */
 export function toCalendar(options: CalendarOptions): Calendar {
   const { period, timeZone = "UTC", anchor } = options;
   if (period !== "day" && period !== "week" && period !== "month") {

@@ -18,4 +18,4 @@ export { readNodeBody } from "./identity/body/node-body.js";
 export { hashSecret } from "./identity/secrets.js";
 export type { Refusal, Reply } from "./response/refusal.js";
 export { eachField, type Fields, toFields, toLines } from "./response/response-headers.js";
-export type { BodyHeaders, BodyMeter } from "./response-body/body-meter.js";
+export type { BodyHeaders, BodyMeter } from "./response-cost/body-meter.js";

@@ -478,7 +478,7 @@ describe.each(kinds)(
     it("and exactly as much at age 0, with other reservations cancelled in between", () => {
       const verbs = { reservations: true, ageZero: true };
       holds(seed + 15, runs, ([limit, startMs, ops]) => {
-        // A shaper gives back only its last slot.
+        // A shaper refunds only the last place in its queue.
         if (limit.algorithm === "leakyBucket" && limit.mode === "shape") return;
         neverMints(limit, startMs, ops, verbs);
       });

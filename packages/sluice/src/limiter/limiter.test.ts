@@ -139,7 +139,7 @@ describe("peek", () => {
 });
 
 describe("reserve", () => {
-  it("holds the cost, and commit gives the unused part back", () => {
+  it("holds the cost, and commit refunds the unused part", () => {
     const { limiter } = setup(fixedWindow({ limit: 100, windowMs: 60_000 }));
     const reservation = limiter.reserve("k", { cost: 50 });
     expect(reservation).toMatchObject({ allowed: true, remaining: 50 });
@@ -157,7 +157,7 @@ describe("reserve", () => {
     expect(limiter.check("k").allowed).toBe(true);
   });
 
-  it("gives everything back on cancel, once, and may be cancelled in a finally", () => {
+  it("refunds everything on cancel, once, and may be cancelled in a finally", () => {
     const { limiter } = setup(slidingWindowLog({ limit: 10, windowMs: 1000 }));
     const reservation = limiter.reserve("k", { cost: 6 });
     reservation.cancel();
@@ -316,7 +316,7 @@ describe("acquire", () => {
     },
   );
 
-  it("takes a place back from a holder that died", () => {
+  it("frees the permit of a holder that died", () => {
     const { limiter, clock } = setup(concurrency({ limit: 1, permitMs: 1000 }));
     const dead = limiter.acquire("k");
     clock.advance(999);
@@ -327,7 +327,7 @@ describe("acquire", () => {
     expect(limiter.acquire("k").allowed).toBe(false);
   });
 
-  it("charges rate limits beside it, and gives only the place back", () => {
+  it("charges rate limits beside it, and releases only the permit", () => {
     const { limiter } = setup([
       concurrency({ limit: 1, permitMs: 1000 }),
       fixedWindow({ limit: 2, windowMs: 60_000 }),
@@ -454,16 +454,16 @@ describe("input", () => {
     ["no limits", { limit: [] }],
     ["an empty name", { limit: tokenBucket({ capacity: 5, refillPerSecond: 1 }), name: "" }],
     [
-      "a store that is none",
+      "an invalid store",
       { limit: tokenBucket({ capacity: 5, refillPerSecond: 1 }), store: {} },
     ],
     [
-      "a clock that is none",
+      "an invalid clock",
       { limit: tokenBucket({ capacity: 5, refillPerSecond: 1 }), clock: Date },
     ],
-    ["a clock whose wall is none", { limit, clock: { now: (): number => 0, wall: 5 } }],
+    ["a clock with an invalid wall", { limit, clock: { now: (): number => 0, wall: 5 } }],
     ["a misspelt option", { limit, clok: 5 }],
-    ["a policy that is none", { limit, onStoreFailure: "ignore" }],
+    ["an invalid policy", { limit, onStoreFailure: "ignore" }],
     ["a deadline of nothing", { limit, timeoutMs: 0 }],
     ["a deadline of minutes", { limit, timeoutMs: 60_001 }],
     [

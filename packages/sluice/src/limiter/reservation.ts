@@ -26,7 +26,7 @@ export interface Reservation<IsSync extends boolean = true> extends Decision {
 
 /** One or more of N concurrent places, held until released or until it expires. */
 export interface Permit<IsSync extends boolean = true> extends Decision {
-  /** Gives the place back; does nothing the second time, after expiry, or if it was refused. */
+  /** Releases the permit; does nothing the second time, after expiry, or if it was refused. */
   release(options?: TimeOptions): MaybeSync<void, IsSync>;
 }
 

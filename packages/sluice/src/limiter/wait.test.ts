@@ -163,7 +163,7 @@ describe("wait", () => {
     expect(passed).toEqual(["a passed at 1000", "c refused at 1150"]);
   });
 
-  it("sleeps through a slot that is farther away than the system's timers reach", async () => {
+  it("sleeps through a wait that is longer than the system's timers reach", async () => {
     const delays: number[] = [];
     class WatchedClock extends ManualClock {
       override after(delayMs: number, task: () => void) {
@@ -171,7 +171,7 @@ describe("wait", () => {
         return super.after(delayMs, task);
       }
     }
-    // One slot in some 28 hours.
+    // One place in the queue in some 28 hours.
     const shaper = leakyBucket({ ratePerSecond: 0.00001, queueSize: 100 });
     const { wait, limiter } = setUp(shaper, new WatchedClock(1_000));
     for (let i = 0; i < 50; i++) limiter.check("key");
@@ -272,7 +272,7 @@ describe("wait", () => {
     expect(limiter.peek("key").remaining).toBe(1);
   });
 
-  it("gives nothing back to a window that began after the slot was taken", async () => {
+  it("refunds nothing to a window that began after the charge", async () => {
     const shaper = leakyBucket({ ratePerSecond: 1, queueSize: 5 });
     const window = fixedWindow({ limit: 2, windowMs: 500 });
     const clock = new ManualClock(1_000);
@@ -345,7 +345,7 @@ describe("wait", () => {
     expect(passed).toEqual(["a passed at 1000", "b passed at 6000"]);
   });
 
-  it("waits for the slot of a shaper, and gives it back if that is too late", async () => {
+  it("waits in the queue of a shaper, and gives up its place if that is too late", async () => {
     const shaper = leakyBucket({ ratePerSecond: 10, queueSize: 5 });
     const { wait, passed, advance, limiter } = setUp(shaper);
     wait("a");
@@ -361,7 +361,7 @@ describe("wait", () => {
     expect(await wait("e", { timeoutMs: 50 })).toMatchObject({ allowed: false });
   });
 
-  it("rejects those who wait when the limiter is closed", async () => {
+  it("rejects callers that wait when the limiter is closed", async () => {
     const { wait, limiter } = setUp();
     await wait("a");
     const rest = [wait("b"), wait("c")];
@@ -383,7 +383,7 @@ describe("wait", () => {
     expect(clock.now()).toBe(1_000);
   });
 
-  it("rejects those in line when the limiter is closed, but not one whose slot was taken", async () => {
+  it("rejects those in line when the limiter is closed, but not one with a place in a shaper's queue", async () => {
     const { wait, limiter, passed, advance } = setUp(
       leakyBucket({ ratePerSecond: 10, queueSize: 5 }),
     );

@@ -80,7 +80,7 @@ export class WaitingLines {
     }
   }
 
-  /** The limiter is closed: all callers ask now, which fails. A caller that waits for its slot still gets it. */
+  /** The limiter is closed: all callers ask now, which fails. A caller that has a place in a shaper's queue keeps it. */
   close(): void {
     this.#isClosed = true;
     for (const line of this.#lines.values()) {
@@ -113,7 +113,7 @@ export class WaitingLines {
     for (;;) {
       const admission = await this.#admit(key, request, waiter);
       const { decision } = admission;
-      if (decision.allowed) return this.#takeSlot(admission, waiter);
+      if (decision.allowed) return this.#waitInQueue(admission, waiter);
       const { retryAfterMs } = decision;
       if (retryAfterMs > waiter.leftMs || retryAfterMs === Number.POSITIVE_INFINITY)
         return decision;
@@ -136,7 +136,7 @@ export class WaitingLines {
   }
 
   /**
-   * A slot may be refunded much later, when the windows of other limits have ended, and a requestId has to be
+   * A place in the queue may be refunded much later, when the windows of other limits have ended, and a requestId has to be
    * forgotten with its charge. Only a reservation can do that; otherwise a check, which is cheaper, will do.
    */
   #toAdmission(key: string, request: Request): MaybePromise<Admission> {
@@ -158,14 +158,14 @@ export class WaitingLines {
     return { ...(await this.#verbs.peek(key, asked)), allowed: false };
   }
 
-  /** Waits for the slot of a shaper. If the caller stops waiting before that, the slot is refunded. */
-  async #takeSlot({ decision, refund, keep }: Admission, waiter: Waiter): Promise<Decision> {
+  /** Waits in the queue of a shaper. If the caller stops waiting, its place is refunded. */
+  async #waitInQueue({ decision, refund, keep }: Admission, waiter: Waiter): Promise<Decision> {
     const { delayMs } = decision;
     // Without a delay the cost may be spent now, even if the store took longer to say so than there was time.
     const isTooLate = delayMs > Math.max(0, waiter.leftMs);
-    const slotMs = this.#clock.now() + delayMs;
-    while (!isTooLate && !waiter.isAborted && this.#clock.now() < slotMs) {
-      await waiter.sleep(slotMs - this.#clock.now());
+    const departureMs = this.#clock.now() + delayMs;
+    while (!isTooLate && !waiter.isAborted && this.#clock.now() < departureMs) {
+      await waiter.sleep(departureMs - this.#clock.now());
     }
     if (!isTooLate && !waiter.isAborted) {
       if (keep !== undefined) notify(keep);

@@ -1,6 +1,6 @@
 // The constructors of limits. A limit is a frozen value: an algorithm, the numbers its user
-// wrote, and the whole numbers derived from them with which it is decided exactly. Everything
-// that cannot hold is refused here, so that nothing behind it has to ask again.
+// wrote, and the whole numbers derived from them with which it is decided exactly. Invalid
+// limits are refused here, so that nothing behind it has to ask again.
 
 import { type CalendarPeriod, toCalendar } from "../algorithms/calendar.js";
 import { currentPeriod } from "../algorithms/fixed-window.js";
@@ -113,7 +113,7 @@ const LEAKY_BUCKET = object({
 /**
  * A queue that leaks at a constant rate. As a shaper its verdicts carry `delayMs`: admitted
  * requests leave exactly 1/rate apart, at most `queueSize` of them wait, and one more is refused.
- * As a meter it refuses the same requests but delays none. A cost of n takes n slots. Its
+ * As a meter it refuses the same requests but delays none. A cost of n takes n places in the queue. Its
  * `Decision.limit` is `queueSize` + 1: as many requests can pass together.
  */
 export function leakyBucket(options: LeakyBucketOptions): LeakyBucketLimit {

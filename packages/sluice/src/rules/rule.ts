@@ -115,7 +115,7 @@ export type ExceptionSubject = (typeof EXCEPTION_SUBJECTS)[number];
 
 /** The limits of an exception. */
 export interface ExceptionLimits {
-  /** An empty list is no limit. */
+  /** An empty list means no limit. */
   readonly limits: readonly Limit[];
   /** When it ends, by the wall clock; Infinity if it does not. */
   readonly endsAtMs: number;
@@ -154,11 +154,11 @@ export interface Rule {
   readonly isEnabled: boolean;
   readonly match: Match;
   readonly key: readonly Dimension[];
-  /** What happens to a request that lacks a dimension of the key. */
+  /** What happens to a request that has no value for part of the key. */
   readonly onMissing: "skip" | "refuse" | "ip";
   /** All hold, all or nothing. */
   readonly limits: readonly Limit[];
-  /** Instead of `limits`, by the tier of the facts. An empty list is no limit. */
+  /** Instead of `limits`, by the tier of the facts. An empty list means no limit. */
   readonly tiers: ReadonlyMap<string, readonly Limit[]>;
   /** Instead of both, by key. */
   readonly overrides: ReadonlyMap<string, readonly Limit[]>;

@@ -123,11 +123,11 @@ class FileWatch implements RulesWatch {
 
   #read(): boolean {
     const text = this.#fs.readFileSync(this.#file, "utf8");
-    // Looked at before it was read: should it have changed in between, it is read again.
+    // Looked at before it was read: if it has changed in between, it is read again.
     this.#readMark = this.#mark;
     this.#isUnreadable = false;
     if (text === this.#text) return false;
-    // Before anything can fail: a text that can't be used is complained of once.
+    // Before anything can fail: a string that can't be used is complained of once.
     this.#text = text;
     const rules = parseRules(text, { file: this.#file });
     if (rules.version === this.#policy.version) return false;

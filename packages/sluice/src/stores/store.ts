@@ -61,18 +61,18 @@ export interface Charge {
   readonly requestId?: string | undefined;
 }
 
-/** How a counter stands: a verdict on a cost of nothing, with what is in use. */
+/** The status of a counter: a verdict on a cost of nothing, with what is in use. */
 export interface CounterStatus extends Verdict {
   /** Units in use, more than the limit if there is debt. Not rounded. */
   readonly used: number;
 }
 
-/** A charge that was taken, and what giving it back has to present. */
+/** Proof of a charge that was taken. A refund has to present it. */
 export interface ChargeReceipt {
   readonly counter: Counter;
   readonly key: string;
   readonly cost: number;
-  /** Whatever the store needs to take the receipt back, once. */
+  /** Whatever the store needs to refund the charge, once. */
   readonly proof: unknown;
 }
 
@@ -166,7 +166,7 @@ export interface DecideOptions extends PeekOptions {
    * Whether receipts are wanted, to settle the charges later. Default: the charges are final.
    * `"briefly"`: to be settled in a moment or never, so the store need not remember them; what a
    * refund or reset in between paid for is then not distinguished.
-   * `"lease"`: as true, for a block of budget that the process will spend by itself; a ledger records it as such.
+   * `"lease"`: as true, for a lease that the process will spend by itself; a ledger records it as such.
    */
   readonly hold?: Hold;
   /** Whether the caller has gone on without the answer: nothing need be started for it any more. */

@@ -318,7 +318,7 @@ const leakyBucketCases: readonly StepCase[] = [
     ],
   },
   {
-    name: "a shaper gives a cost of n the next n slots",
+    name: "a shaper gives a cost of n the next n places in its queue",
     limit: leakyBucket({ ratePerSecond: 2, queueSize: 5 }),
     steps: [
       // atMs  cost  allowed  remaining  retryAfterMs  resetMs  delayMs   (2 per second, 5 may wait)
@@ -336,7 +336,7 @@ const leakyBucketCases: readonly StepCase[] = [
     ],
   },
   {
-    name: "a shaper of one in ten seconds keeps its slots apart",
+    name: "a shaper of one in ten seconds keeps its departures apart",
     limit: leakyBucket({ ratePerSecond: 0.1, queueSize: 2 }),
     steps: [
       //             atMs  cost  allowed  remaining  retryAfterMs  resetMs  delayMs   (1 every 10 s, 2 may wait)

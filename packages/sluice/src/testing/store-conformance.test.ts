@@ -151,7 +151,7 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
   ["asks, waits, then takes", group.requests, "sent a hundred times together", asksThenTakes],
   ["ignores requestIds", group.requests, "sent again, it is answered again", ignoresRequestIds],
   ["never refunds", group.settled, "a cancel leaves what was there", () => ({ settle: () => {} })],
-  ["never refunds", group.permits, "a release gives its place back", () => ({ settle: () => {} })],
+  ["never refunds", group.permits, "a release frees its place", () => ({ settle: () => {} })],
   ["refunds twice", group.settled, "a commit of less refunds the rest", refundsTwice],
   ["refunds twice", group.traces, "slidingWindowLog", refundsTwice],
   ["never refunds", group.refunds, "more than was used makes full", () => ({ refund: () => {} })],

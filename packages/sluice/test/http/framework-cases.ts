@@ -286,7 +286,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "refuses a request that lacks what its rule counts by, if the rule says so",
+    "refuses a request without a value for its rule's key, if the rule says so",
     async ({ serveRules, seen }) => {
       const rule = { id: "keyed", key: "header:x-caller", onMissing: "refuse", limit: three() };
       const call = await serveRules([rule]);
@@ -297,7 +297,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "gives a place back when the response is out",
+    "releases a permit when the response is out",
     async ({ serve }) => {
       const call = await serve({ limit: permits() });
       for (let i = 0; i < 5; i++) await untilFree(call);
@@ -321,7 +321,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "gives a place back when the handler throws, and leaves the error to the framework",
+    "releases a permit when the handler throws, and leaves the error to the framework",
     async ({ serve }) => {
       const call = await serve({ limit: permits() }, ({ target }) => {
         if (target === "/broken") throw new Error("broken");
@@ -332,7 +332,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "gives a place back when the client hangs up while the handler works",
+    "releases a permit when the client hangs up while the handler works",
     async ({ serve, seen }) => {
       const { opened, open } = gate();
       const call = await serve({ limit: permits() }, async ({ target }) => {
@@ -364,7 +364,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "holds a place while a response is streamed, and gives it back at its end",
+    "holds a permit while a response is streamed, and releases it at its end",
     async ({ serve }) => {
       const { opened, open } = gate();
       const call = await serve({ limit: permits() }, ({ target }) =>
@@ -379,7 +379,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "gives places back that requests hold behind another one on a connection that is cut",
+    "releases permits that requests hold behind another one on a connection that is cut",
     async ({ serve, seen }) => {
       const never = new Promise<CaseReply>(() => {});
       const call = await serve({ limit: permits(20) }, ({ target }) =>
@@ -395,7 +395,7 @@ const cases: readonly Case[] = [
     },
   ],
   [
-    "gives a place back when the client hangs up in the middle of a stream",
+    "releases a permit when the client hangs up in the middle of a stream",
     async ({ serve }) => {
       const { opened, open } = gate();
       const call = await serve({ limit: permits() }, ({ target }) =>

@@ -76,7 +76,7 @@ export async function startInterceptor(behind: RedisProcess): Promise<Intercepto
   return interceptor;
 }
 
-/** Whole commands at the beginning of a text, and what is left of it. */
+/** Whole commands at the beginning of a string, and what is left of it. */
 function parseCommands(text: string): { commands: string[][]; left: string } {
   const commands: string[][] = [];
   let from = 0;

@@ -91,7 +91,7 @@ describe("a policy over a real server", () => {
     expect(results.map(({ verdict }) => verdict.remaining)).toEqual([2, 720, 4]);
   });
 
-  it("gives a delayed request's slot back when it is cancelled", async () => {
+  it("refunds the tokens of a delayed request when it is cancelled", async () => {
     const limit = tokenBucket({ capacity: 1, refillPerSecond: 0.1 });
     const policy = startProcess({ id: "slow", limit, onExceed: "delay", delayMsMax: 60_000 });
     expect((await policy.admit(facts)).delayMs).toBe(0);

@@ -76,7 +76,7 @@ export const badRules: readonly BadRules[] = [
     'rules must be a list of 0 to 20000 items, got {"a":1} (sluice.yaml:2)',
   ),
   structural(
-    "a switch that is no boolean",
+    "a switch that is not a boolean",
     "version: 1\nenabled: off\nrules: []\n",
     'enabled must be true or false, got "off" (sluice.yaml:2)',
   ),
@@ -91,12 +91,12 @@ export const badRules: readonly BadRules[] = [
     "rule is unknown, did you mean rules? known: $schema, version, enabled, ipv6Prefix, exempt, rules (sluice.yaml:2)",
   ),
   together(
-    "an exempt range that is none",
+    "an invalid exempt range",
     "version: 1\nexempt:\n  ips:\n    - 10.0.0.0/8\n    - 10.0.0.300\nrules: []\n",
     'exempt.ips[1] needs ranges such as 10.0.0.0/8, 2001:db8::/32 or loopback, got "10.0.0.300" (sluice.yaml:5)',
   ),
   together(
-    "an exempt key that is none",
+    "an invalid exempt key",
     "version: 1\nexempt: { keys: [bob] }\nrules: []\n",
     'exempt.keys[0] must be a key such as user:42 or tenant:acme|user:42, got "bob" (sluice.yaml:2)',
   ),
@@ -218,7 +218,7 @@ export const badRules: readonly BadRules[] = [
     `rule "login": limit.fixedWindow.windowMs must be ${DURATION(31_622_400_000)}, got "367d" (sluice.yaml:4)`,
   ),
   together(
-    "a time zone that is none",
+    "an invalid time zone",
     rule("limit:\n  quota:\n    limit: 1\n    period: day\n    timeZone: Mars/Olympus"),
     'rule "login": limit.quota.timeZone must be an IANA time zone, got "Mars/Olympus" (sluice.yaml:8)',
   ),
@@ -419,12 +419,12 @@ export const badRules: readonly BadRules[] = [
     'rule "login": settle must be one of code, bytes, got "tokens" (sluice.yaml:5)',
   ),
   structural(
-    "a status that is none",
+    "an invalid status",
     rule("limit: 1/second\nwhen: { status: [401, 700] }"),
     'rule "login": when.status[1] must be a whole number from 100 to 599, got 700 (sluice.yaml:5)',
   ),
   structural(
-    "a class that is none",
+    "an invalid class",
     rule("limit: 1/second\nwhen: { status: 6xx }"),
     'rule "login": when.status must be one of 1xx, 2xx, 3xx, 4xx, 5xx, got "6xx" (sluice.yaml:5)',
   ),
@@ -452,7 +452,7 @@ export const badRules: readonly BadRules[] = [
   together(
     "a delay on a window",
     rule("limit: 5/minute\nonExceed: delay\ndelayMsMax: 1s"),
-    'rule "login": limit is a slidingWindowLog, which has no next slot to wait for; onExceed: delay needs a tokenBucket (sluice.yaml:4)',
+    'rule "login": limit is a slidingWindowLog, which has no queue to wait in; onExceed: delay needs a tokenBucket (sluice.yaml:4)',
   ),
   together(
     "a delay on a shaper",
@@ -499,7 +499,7 @@ export const badRules: readonly BadRules[] = [
   together(
     "a durable rule that delays",
     rule(`${monthly}\ndurable: true\nonExceed: delay\ndelayMsMax: 1s`),
-    'rule "login": limit is a quota, which has no next slot to wait for; onExceed: delay needs a tokenBucket (sluice.yaml:4)',
+    'rule "login": limit is a quota, which has no queue to wait in; onExceed: delay needs a tokenBucket (sluice.yaml:4)',
   ),
   together(
     "a header without a percentage",

@@ -1,5 +1,5 @@
 // How single nodes become a cluster: they meet, share the slots, and replicas choose their
-// primary. Nodes learn of each other by gossip, so each step ends when everybody knows.
+// primary. Nodes learn of each other by gossip, so each step ends when every node knows.
 
 import { waitFor } from "../clock.js";
 import { parseFields, type RedisProcess } from "./redis-process.js";

@@ -154,7 +154,7 @@ export class RedisProcess implements Address {
 
 const configName = "redis.conf";
 
-/** The lines `name:value` of a text such as the reply to INFO or CLUSTER INFO. */
+/** The lines `name:value` of a string such as the reply to INFO or CLUSTER INFO. */
 export function parseFields(text: string): Record<string, string> {
   const lines = text.split(/\r?\n/).filter((line) => /^[^#\s][^:]*:/.test(line));
   return Object.fromEntries(

@@ -43,7 +43,7 @@ export const quotaShape = open({
   held: required(
     open({
       reserved: required(finiteNumber, "Units of reservations that are not settled."),
-      leased: required(finiteNumber, "Units in blocks that nodes spend by themselves."),
+      leased: required(finiteNumber, "Units in leases, which nodes spend by themselves."),
     }),
   ),
   balance: required(finiteNumber, "What is left; below zero if more was used than granted."),
@@ -97,7 +97,7 @@ const reconciled = open({
     finiteNumber,
     "Units that were admitted by onStoreFailure while the ledger did not answer.",
   ),
-  leased: required(finiteNumber, "In blocks that were not returned yet."),
+  leased: required(finiteNumber, "In leases that were not returned yet."),
   reserved: required(finiteNumber, "In reservations that were not settled yet."),
   lapsed: required(finiteNumber, "Returned when their grant had ended: they stay charged."),
   unreported: required(

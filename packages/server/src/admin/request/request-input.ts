@@ -27,7 +27,7 @@ export function readQuery<T>(shape: Shape<T>, { searchParams }: URL): T {
 }
 
 /**
- * The same text.
+ * The same string.
  *
  * @throws ServerError `SLUICE_REQUEST_INVALID` if it has a NUL character, which no id has and PostgreSQL does not take.
  */

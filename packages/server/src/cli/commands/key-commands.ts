@@ -32,7 +32,7 @@ export function addKeyCommands(program: Command, terminal: Terminal, finish: Fin
       finish(EXIT.ok);
     },
   );
-  addVerb(program, "refund", "give a key units back, at most what it used", REFUND_HELP)
+  addVerb(program, "refund", "refund units to a key, at most what it used", REFUND_HELP)
     .requiredOption("--cost <units>", "how many")
     .action(async (flags: Flags) => {
       const cost = toUnits("--cost", flags.cost ?? "");

@@ -121,7 +121,7 @@ describe("sluice top", () => {
     expect(shown.out).toContain("…");
   });
 
-  it("draws in place in a terminal, and gives it back as it was when it is ended", async () => {
+  it("draws in place in a terminal, and restores it when it is ended", async () => {
     const url = await start();
     const terminal = new FakeTerminal({ isTty: true });
     const ended = runCommand(["top", "--every", "0.1", "--admin", url], terminal);

@@ -25,7 +25,7 @@ export interface Terminal {
   drain(): Promise<void>;
   /** Prints where errors go, without a line end of its own. */
   writeError(text: string): void;
-  /** All of the standard input, as text. */
+  /** All of the standard input, as a string. */
   readInput(): Promise<string>;
   /** Asks a question where errors go, and returns whether the answer begins with y. */
   confirm(question: string): Promise<boolean>;

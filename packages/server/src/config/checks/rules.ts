@@ -55,7 +55,7 @@ function readInline(sections: ConfigSections, rules: object): RuleSet | undefine
   }
 }
 
-/** The lines of problems by their messages, out of a text that has rules at their place in the file. */
+/** The lines of problems by their messages, out of a string that has rules at their place in the file. */
 function linesOf(text: string | undefined): ReadonlyMap<string, number | undefined> {
   try {
     if (text !== undefined) parseRules(text);

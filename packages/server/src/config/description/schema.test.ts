@@ -32,7 +32,7 @@ describe("the JSON Schema", () => {
       expect([name, description]).toEqual([name, expect.stringMatching(/^[A-Z].*[.…]$/)]);
   });
 
-  it("takes a good file, and variables and texts wherever a value may be one", () => {
+  it("takes a good file, and variables and strings wherever a value may be one", () => {
     expect(accepts(goodFile)).toBe(true);
     const texts =
       'server: { workers: "4", drainMs: "\u0024{DRAIN:-5s}" }\nidentity: { forwardedHost: "true" }';
@@ -45,9 +45,9 @@ describe("the JSON Schema", () => {
   );
   const textual = [
     "a duration that is too long",
-    "a port that is none",
-    "an address of IPv6 that is none",
-    "a backend whose port is none",
+    "an invalid port",
+    "an invalid address of IPv6",
+    "a backend with an invalid port",
     "a route that no request can have",
     "a region's address that can't be read, without showing it",
   ];

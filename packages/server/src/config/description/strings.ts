@@ -1,4 +1,4 @@
-// Kinds of values that are texts with a grammar of their own: names, paths of files, secrets, addresses to
+// Kinds of values that are strings with a grammar of their own: names, paths of files, secrets, addresses to
 // listen at, backends.
 
 import { isIP, isIPv6 } from "node:net";
@@ -8,7 +8,7 @@ import { type ConfigShape, orFalse, shape } from "./shapes.js";
 
 const TEXT_LENGTH_MAX = 4_096;
 
-/** A text that a pattern describes, of at most `lengthMax` characters, default 4,096. */
+/** A string that a pattern describes, of at most `lengthMax` characters, default 4,096. */
 export function text(options: {
   readonly what: string;
   readonly type?: string;

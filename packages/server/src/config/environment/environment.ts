@@ -17,7 +17,7 @@ import {
 
 /**
  * Puts the values of variables into `value`, which is changed. Answers which variable a value came from,
- * by its path as text.
+ * by its path as a string.
  */
 export function applyEnvironment(
   value: Record<string, unknown>,
@@ -75,7 +75,7 @@ function findWhole(path: Path, variables: ReadonlyMap<string, string>): string |
 
 const UNREADABLE = Symbol("unreadable");
 
-/** What a text stands for at that path: a value, a list with commas, or YAML for what is more than that. */
+/** What a string stands for at that path: a value, a list with commas, or YAML for what is more than that. */
 function toValue(path: Path, text: string): unknown {
   const node = nodeAt(fileSection, path);
   if (node?.kind === "list" && toNode(node.entry).kind === "value") return toList(text);

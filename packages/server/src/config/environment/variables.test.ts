@@ -15,7 +15,7 @@ telemetry: { region: "${region}" }
 const regionOf = (region: string, env: NodeJS.ProcessEnv) =>
   parseConfig(goodFile(region), { env }).telemetry.region;
 
-describe("a variable in a text", () => {
+describe("a variable in a string", () => {
   it.each<[string, string, NodeJS.ProcessEnv, string]>([
     ["is replaced", `${$}{R}`, { R: "eu" }, "eu"],
     ["is replaced in the middle, and several times", `a-${$}{R}-${$}{R}`, { R: "eu" }, "a-eu-eu"],

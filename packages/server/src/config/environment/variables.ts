@@ -1,4 +1,4 @@
-// `${NAME}` and `${NAME:-default}` inside texts of a configuration, replaced from the environment after the
+// `${NAME}` and `${NAME:-default}` inside strings of a configuration, replaced from the environment after the
 // file is parsed: what they stand for can't change its structure. Names of fields are never replaced.
 
 import { ConfigError, type Path, type Problems, toPathText } from "../problems.js";
@@ -12,7 +12,7 @@ export const DEPTH_MAX = 64;
 export interface Replaced {
   /** A copy of its own. */
   readonly value: unknown;
-  /** What stands in the file for a value that was replaced, by its path as text. */
+  /** What stands in the file for a value that was replaced, by its path as a string. */
   readonly written: ReadonlyMap<string, string>;
 }
 

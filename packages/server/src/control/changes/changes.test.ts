@@ -139,7 +139,7 @@ describe.each(all)("changes in $name", (databases) => {
     expect(await verifyAudit(two)).toEqual({ rows: 2 });
   });
 
-  it("keep a log that verifies, whatever its texts are", async () => {
+  it("keep a log that verifies, whatever its strings are", async () => {
     const database = await databases.ready();
     const changes = new Changes(database);
     for (const text of ["a\0b", "half of \ud83d", "\udc00", "whole 😀"]) {

@@ -311,7 +311,7 @@ export function mustBeNew(entries: readonly AuditEntry[], id: string): void {
 /** NUL, and halves of characters that take two. */
 const NOT_KEPT = /[\0\p{Cs}]/gu;
 
-/** A text as every database gives it back: a hash over any other would not verify. Bodies are JSON, which escapes these. */
+/** A string as every database returns it: a hash over any other would not verify. Bodies are JSON, which escapes these. */
 function toKept(text: string): string {
   return text.replace(NOT_KEPT, "\ufffd");
 }

@@ -41,7 +41,7 @@ interface KeptSnapshot {
   readonly pieces: Promise<readonly string[]>;
 }
 
-/** Changes and snapshots as text. */
+/** Changes and snapshots as JSON. */
 export class ChangeHub {
   readonly #state: ControlState;
   readonly #subscribers = new Set<() => void>();

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { type Rule, type RuleSet, RulesError, toCidrList } from "sluice/rules";
+import { formatDuration } from "sluice/shapes";
 import { after, type CancelTimer } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { Replayings, ReplayJob } from "../replay/replay-both.js";
@@ -109,7 +110,7 @@ class ThreadReader {
     this.#thread ??= this.#start();
     this.#thread.ref();
     this.#thread.postMessage(this.#current.job);
-    this.#cancel = after(JOB_MS_MAX, () => this.#fail(`over ${JOB_MS_MAX / 1_000} seconds`));
+    this.#cancel = after(JOB_MS_MAX, () => this.#fail(`over ${formatDuration(JOB_MS_MAX)}`));
   }
 
   #start(): Worker {

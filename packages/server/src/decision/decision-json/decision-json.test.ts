@@ -1,4 +1,4 @@
-// Texts of answers: what was said before never shows in what is said next.
+// Strings of answers: what was said before never shows in what is said next.
 
 import fc from "fast-check";
 import type { Decision } from "sluice";

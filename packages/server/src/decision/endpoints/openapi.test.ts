@@ -121,7 +121,7 @@ describe("the schema of bodies", () => {
     ["half a unit", "/v1/check", { ...own, cost: 0.5 }],
     ["an empty batch", "/v1/check", { requests: [] }],
     ["too large a batch", "/v1/check", { requests: Array(1_001).fill(own) }],
-    ["a limit that is none", "/v1/check", { ...own, limit: { tokenBucket: { capacity: 1 } } }],
+    ["an invalid limit", "/v1/check", { ...own, limit: { tokenBucket: { capacity: 1 } } }],
     ["both ways at the same time", "/v1/check", { facts, ...own }],
     ["a block for no time", "/v1/block", { ...own, forMs: 0 }],
     ["no id", "/v1/commit", { cost: 1 }],

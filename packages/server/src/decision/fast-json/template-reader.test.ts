@@ -40,7 +40,7 @@ function readUsually(body: Buffer): object | readonly object[] | undefined {
 }
 
 describe("a request like the one before", () => {
-  it("is read with its own texts, wherever they stand", () => {
+  it("is read with its own strings, wherever they stand", () => {
     const facts = { method: "GET", path: "/a", user: "1", apiKey: "k1" };
     const reader = like(JSON.stringify({ facts, cost: 2 }));
     for (const other of [

@@ -6,7 +6,7 @@ import { loadFiles } from "./load.js";
 
 const LIMIT = "rate_limit: { unit: second, requests_per_unit: 5 }";
 
-/** Loads these texts as files of one folder. */
+/** Loads these strings as files of one folder. */
 async function load(texts: readonly string[], mergeDomains = false) {
   const files = Object.fromEntries(texts.map((text, i) => [`${i}.yaml`, text]));
   return loadFiles([makeFiles(files)], { mergeDomains });
@@ -30,7 +30,7 @@ describe("a file is refused", () => {
       /duplicate descriptor composite key "a\.k_v"/,
     ],
     [
-      "with a unit that is none",
+      "with an invalid unit",
       "domain: a\ndescriptors: [{ key: k, rate_limit: { unit: foo, requests_per_unit: 1 } }]",
       /unit is "foo"/,
     ],
@@ -77,7 +77,7 @@ describe("a file is refused", () => {
       /whole number/,
     ],
     [
-      "with a flag that is none",
+      "with an invalid flag",
       "domain: a\ndescriptors: [{ key: k, shadow_mode: maybe }]",
       /shadow_mode must be true or false/,
     ],

@@ -1,4 +1,4 @@
-// A file of envoyproxy/ratelimit as YAML, read the way that service reads it: version 1.1, texts as they
+// A file of envoyproxy/ratelimit as YAML, read the way that service reads it: version 1.1, strings as they
 // are written. Values keep their lines, and all problems of a file are reported together.
 
 import {
@@ -114,7 +114,7 @@ export class YamlSource {
     return this.say(node, `${what} must be a list, got ${describe(node)}`) ?? [];
   }
 
-  /** A text as it is written, whatever YAML would make of it: `404` is "404", nothing is "". */
+  /** A string as it is written, whatever YAML would make of it: `404` is "404", nothing is "". */
   text(node: Value, what: string): string {
     if (isNothing(node)) return "";
     if (!isScalar(node))

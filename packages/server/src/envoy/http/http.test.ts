@@ -48,7 +48,7 @@ it("POST /json answers 200 with the decision, and 429 with Retry-After beyond th
   });
 });
 
-it("reads names in camelCase and as in the .proto, units by name and number, numbers as texts", async () => {
+it("reads names in camelCase and as in the .proto, units by name and number, numbers as strings", async () => {
   const { post } = await open();
   const answers = await Promise.all(
     [

@@ -1,5 +1,5 @@
 // The messages as JSON, by the rules that protocol buffers have for it: names in camelCase or as they are in the
-// .proto, numbers also as texts, units by name or number, and nothing that is not known.
+// .proto, numbers also as strings, units by name or number, and nothing that is not known.
 
 import { show } from "../../base/errors.js";
 import { RequestError } from "../check-request.js";

@@ -40,7 +40,7 @@ describe("a wildcard", () => {
     const literal = fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 24 });
     const name = fc.array(literal, { minLength: 2, maxLength: 5 }).map((parts) => parts.join("*"));
     const text = fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 60 });
-    // A text that fits, or nearly: the stars filled in, and perhaps a character taken away.
+    // A string that fits, or nearly: the stars filled in, and perhaps a character taken away.
     const near = fc.tuple(name, fc.array(literal, { minLength: 5, maxLength: 5 }), fc.nat(80));
     fc.assert(
       fc.property(near, text, ([pattern, fillings, cut], other) => {

@@ -8,11 +8,11 @@ export interface Wildcard {
   /** What has to come in between, in this order. */
   readonly middle: readonly Part[];
   readonly last: string;
-  /** The characters of all parts: a shorter text can't match. */
+  /** The characters of all parts: a shorter string can't match. */
   readonly lengthMin: number;
 }
 
-/** A literal to be found in a text. */
+/** A literal to be found in a string. */
 interface Part {
   readonly text: string;
   /** By the number of characters that fitted, how many still fit after a mismatch; undefined for short parts. */
@@ -33,7 +33,7 @@ export function toWildcard(name: string): Wildcard | undefined {
   return { first, middle: middle.filter((text) => text !== "").map(toPart), last, lengthMin };
 }
 
-/** Whether a text is one that the wildcard stands for. */
+/** Whether a string is one that the wildcard stands for. */
 export function isMatch(wildcard: Wildcard, text: string): boolean {
   if (!fitsAround(wildcard, text)) return false;
   const { first, middle, last } = wildcard;
@@ -45,7 +45,7 @@ export function isMatch(wildcard: Wildcard, text: string): boolean {
   return from <= text.length - last.length;
 }
 
-/** Whether a text begins and ends as the wildcard does, and is long enough. */
+/** Whether a string begins and ends as the wildcard does, and is long enough. */
 export function fitsAround({ first, last, lengthMin }: Wildcard, text: string): boolean {
   return text.length >= lengthMin && text.startsWith(first) && text.endsWith(last);
 }

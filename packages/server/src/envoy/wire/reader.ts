@@ -69,7 +69,7 @@ export class WireReader {
     return this.#bytes.readDoubleLE(this.#at - 8);
   }
 
-  /** A text. */
+  /** A string. */
   text(): string {
     const start = this.#at + this.#skipLength();
     const text = this.#bytes.toString("utf8", start, this.#at);

@@ -37,7 +37,7 @@ export class WireWriter {
     this.#at = this.#bytes.writeDoubleLE(value, this.#at);
   }
 
-  /** A text. An empty one is not written unless `always`. */
+  /** A string. An empty one is not written unless `always`. */
   text(field: number, value: string, always = false): void {
     if (value === "" && !always) return;
     const inner = this.open(field);

@@ -10,7 +10,7 @@ import type { Row } from "../../database/database.js";
  * - `grant`: units to use, by the plan when the period opens, by a top-up, or carried over from the period before
  * - `use`: a charge that is final
  * - `reserve`: a charge that is held; then `commit` (what it really cost), `cancel`, or `expire` if it is never settled
- * - `lease`: a block that a process spends by itself; then `return` (what it did not spend)
+ * - `lease`: units that a process spends by itself; then `return` (what it did not spend)
  * - `expire` also ends what is left of a grant
  * - `adjust`: an operator's correction, or another quota in mid-period
  */

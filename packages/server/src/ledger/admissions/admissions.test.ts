@@ -5,7 +5,7 @@ import { afterAll, afterEach, describe, expect, it } from "vitest";
 import { testDatabases } from "../../../test/control/databases.js";
 import type { Database } from "../../database/database.js";
 import { LedgerStore } from "../ledger-store.js";
-import { type Reconciliation, reconcile } from "../reading/reconcile.js";
+import { type Reconciliation, reconcile } from "../queries/reconcile.js";
 import { ACCOUNTS_MAX, AdmissionCounts } from "./admission-counts.js";
 import { AdmissionReporter } from "./admission-reporter.js";
 

@@ -25,7 +25,7 @@ const CHARGES: ReadonlySet<string> = new Set(["use", "reserve", "lease"]);
 const SETTLEMENTS: ReadonlySet<string> = new Set(["commit", "cancel", "return"]);
 
 /**
- * The usage of each day that has some, the earliest first. What a commit, cancel, expiry or return adds or gives back
+ * The usage of each day that has some, the earliest first. What a commit, cancel, expiry or return adds or refunds
  * counts on the day of the entry that it settles, so that a reservation over midnight makes no day negative; if that
  * entry is not in the list, on its own day. Grants, adjustments and the expiry of a grant are not usage.
  *
@@ -51,7 +51,7 @@ export function usageByDay(entries: readonly UsageEntry[], timeZone: string): Da
     .sort((a, b) => (a.day < b.day ? -1 : 1));
 }
 
-/** The expiry of a reservation gives units back; that of a grant takes what is left of it. */
+/** The expiry of a reservation refunds units; that of a grant takes what is left of it. */
 function isUsage({ kind, amount }: UsageEntry): boolean {
   return CHARGES.has(kind) || SETTLEMENTS.has(kind) || (kind === "expire" && amount > 0);
 }

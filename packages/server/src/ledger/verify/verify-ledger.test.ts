@@ -220,7 +220,7 @@ describe.each(all)("verifyLedger on $name", (databases) => {
       ["amount 3", "balance account"],
     ],
     [
-      "more given back than was held",
+      "more returned than was held",
       (account) => account.settle("cancel", account.reserve(5), { units: 6 }),
       ["amount 3", "balance account"],
     ],

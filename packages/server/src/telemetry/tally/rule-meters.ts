@@ -232,7 +232,7 @@ export class RuleMeters {
   }
 }
 
-/** The patterns of paths that a rule is about, as one text. */
+/** The patterns of paths that a rule is about, as one string. */
 export function toEndpoint({ match }: Rule): string {
   const text = match.paths.length === 0 ? "*" : match.paths.join(",");
   return text.length <= ENDPOINT_CHARS_MAX ? text : `${text.slice(0, ENDPOINT_CHARS_MAX)}…`;

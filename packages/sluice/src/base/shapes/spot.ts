@@ -120,7 +120,7 @@ export class Spot {
     this.reading.reportUnknown([...this.path, name], nameHint(name, known, meant));
   }
 
-  /** Reports that this value lacks a field, and what that must be. */
+  /** Reports that a field of this value is missing, and what it must be. */
   sayMissing(name: string, what: string): undefined {
     this.reading.report([...this.path, name], `is missing; it must be ${what}`);
   }

@@ -10,7 +10,7 @@ import type { SingleRuleAnswer } from "../../rules/policy/policy-request/single-
 import type { JsonSum } from "../../rules/rule.js";
 import type { Refusal } from "../response/refusal.js";
 import { type Fields, toFields } from "../response/response-headers.js";
-import { type BodyHeaders, BodyMeter } from "../response-body/body-meter.js";
+import { type BodyHeaders, BodyMeter } from "../response-cost/body-meter.js";
 import type { Wait } from "./delays.js";
 
 /** What a handler of the application can read about, and do with, the limits of its request. */

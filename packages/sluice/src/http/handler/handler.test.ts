@@ -151,7 +151,7 @@ describe("a request handler", () => {
     });
   });
 
-  it("gives everything back for a request that there is no room to delay", () => {
+  it("refunds everything for a request that there is no room to delay", () => {
     const limit = tokenBucket({ capacity: 1, refillPerSecond: 1 });
     const slow = { id: "slow", limit, onExceed: "delay", delayMsMax: 5_000 };
     const busy = { id: "busy", limit: concurrency({ limit: 3, permitMs: 60_000 }) };
@@ -167,7 +167,7 @@ describe("a request handler", () => {
       expect([named["retry-after"], named["x-ratelimit-limit"]]).toEqual(["2", "1"]);
       expect(JSON.parse(refusal?.body ?? "")["violated-policies"]).toEqual(["slow"]);
     }
-    // A request that gives up leaves its room, and no other gets its slot.
+    // A request that gives up leaves its room, and no other gets its tokens.
     waiting.finish({});
     expect(handle().delayMs).toBe(2_000);
     clock.advance(2_000);

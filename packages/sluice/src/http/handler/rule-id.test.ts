@@ -5,7 +5,7 @@ import { parseRules } from "../../rules/parse/parse.js";
 import { toRuleId } from "./rule-id.js";
 
 describe("toRuleId", () => {
-  it("is an id for any text, and the text itself where that is one", () => {
+  it("is an id for any string, and the string itself where that is one", () => {
     const limit = fixedWindow({ limit: 1, windowMs: 1_000 });
     fc.assert(
       fc.property(fc.string({ minLength: 1, maxLength: 200, unit: "binary" }), (text) => {

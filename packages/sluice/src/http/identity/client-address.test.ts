@@ -162,7 +162,7 @@ describe("the client's address by Forwarded", () => {
     );
   });
 
-  it("reads what a proxy writes, with any text in quotes", () => {
+  it("reads what a proxy writes, with any string in quotes", () => {
     const quoted = fc.string().map((text) => `"${text.replace(/["\\]/g, "\\$&")}"`);
     fc.assert(
       fc.property(quoted, quoted, (host, by) => {
@@ -252,7 +252,7 @@ describe("the headers of requests from peers that are not trusted", () => {
 });
 
 describe("trusted proxies", () => {
-  it.each([["0.0.0.0/0"], ["::/0"]])("are never everybody, as %s would be", (range) => {
+  it.each([["0.0.0.0/0"], ["::/0"]])("are never every address, as %s would be", (range) => {
     expect(() => toIdentity({ trustedProxies: [range] })).toThrow(
       `trustedProxies: "${range}" lets every client choose its own address`,
     );

@@ -1,5 +1,5 @@
 // The part of the headers about a limit that never changes: its name and its promise. Written once for each limit
-// of each rule, so that a request only puts texts together.
+// of each rule, so that a request only puts strings together.
 
 import type { Limit } from "../../limits/limits.js";
 import type { RuleCharge } from "../../rules/policy/charges/request-charges.js";
@@ -19,7 +19,7 @@ interface Described extends Pick<RuleCharge, "ruleLimit" | "counter"> {
   readonly rule: ShownRule;
 }
 
-/** The texts of the limit that was charged. Kept with the limit: a look-up costs more, the more rules there are. */
+/** The strings of the limit that was charged. Kept with the limit: a look-up costs more, the more rules there are. */
 export function textsOf(charge: Described): LimitTexts {
   const { ruleLimit } = charge;
   ruleLimit.texts ??= write(charge);

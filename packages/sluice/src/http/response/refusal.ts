@@ -155,7 +155,7 @@ function isAlike(
 ): boolean {
   const { refusal } = latest;
   if (refusal.retryAfterMs !== shownMs || refusal.reason !== reason) return false;
-  // Both "never" and "unknown" are shown as no time, but the texts differ.
+  // Both "never" and "unknown" are shown as no time, but the wording differs.
   if (shownMs === Number.POSITIVE_INFINITY && latest.decidedMs !== decidedMs) return false;
   return latest.rules.length === rules.length && latest.rules.every((name, i) => name === rules[i]);
 }

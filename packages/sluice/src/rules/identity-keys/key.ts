@@ -1,4 +1,4 @@
-// Keys: what a rule counts by, as text. `tenant:acme|user:42`: each part says what it is, and its value
+// Keys: what a rule counts by, as a string. `tenant:acme|user:42`: each part says what it is, and its value
 // is normalised and escaped, so that different requests never share a key and the same one never has
 // two. Secrets stand in it by their hash, and so do values that are too long.
 
@@ -19,7 +19,7 @@ import type { Dimension } from "../rule.js";
 import { toDigest } from "./digest.js";
 import { isSecretName } from "./secret-names.js";
 
-/** The key of a request under some dimensions; undefined if it lacks one of them. */
+/** The key of a request under some dimensions; undefined if it has no value for one of them. */
 export type KeyOf = (request: NormalizedRequest) => string | undefined;
 
 /** Values that are longer when written out are replaced by a digest. */

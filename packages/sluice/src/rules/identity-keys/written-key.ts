@@ -108,7 +108,7 @@ function toEndpoint(written: string): string | undefined {
 const KINDS = ["user", "tenant", "ip", "endpoint", "global"] as const;
 
 /**
- * The dimensions that a key, as it is written, is one of; undefined if it is none. For keys that are
+ * The dimensions that a key, as it is written, is one of; undefined if it is not a key. For keys that are
  * not written beside a rule: exemptions of a whole set.
  */
 export function toDimensions(text: string): readonly Dimension[] | undefined {

@@ -4,7 +4,7 @@ import { toPathSegments } from "./normalize-path.js";
 import { fillPattern, fitsPattern, toPathText, toPattern } from "./path-pattern.js";
 
 describe("a path pattern", () => {
-  it("has one text, however it is written", () => {
+  it("has one form, however it is written", () => {
     for (const written of ["/Users/:id/", "//users//:id", "/%75sers/:id"]) {
       expect(toPattern(written).text).toBe("/users/:id");
     }
@@ -33,15 +33,15 @@ describe("a path pattern", () => {
     ["users", "must be a string that starts with /"],
     ["", "must be a string that starts with /"],
     [42, "must be a string that starts with /"],
-    ["/users?x", "can't hold ? # ; or \\"],
-    ["/a\\b", "can't hold ? # ; or \\"],
+    ["/users?x", "can't contain ? # ; or \\"],
+    ["/a\\b", "can't contain ? # ; or \\"],
     ["/users/a*", 'has "a*"'],
     ["/users/**", 'has "**"'],
     ["/v1/docs:get", "%3A or %2A where : or * is meant"],
     ["/users/:", 'has ":"'],
     ["/users/:a.b", 'has ":a.b"'],
-    ["/a/../b", "can't hold . or .."],
-    ["/a/%2e/b", "can't hold . or .."],
+    ["/a/../b", "can't contain . or .."],
+    ["/a/%2e/b", "can't contain . or .."],
     [`/${"a/".repeat(33)}`, "more than 32 segments"],
   ])("is not %j", (written, why) => {
     expect(() => toPattern(written as string)).toThrow(why);
@@ -75,7 +75,7 @@ describe("a path pattern", () => {
     expect(fill("/*", "/:id/*")).toBe("/%3Aid/%2A");
   });
 
-  it("has a text for every path, and no two paths share one", () => {
+  it("has a form for every path, and no two paths share one", () => {
     const segments = fc.array(fc.string({ unit: "binary", minLength: 1 }), { maxLength: 4 });
     fc.assert(
       fc.property(segments, segments, (a, b) => {

@@ -10,7 +10,7 @@ const PARAMETER = /^:[\w-]{1,64}$/;
 
 /** A pattern, read. Made by {@link toPattern}. */
 export interface PathPattern {
-  /** In its one form: `/Users/:id/` and `/users/:id` have the same text. */
+  /** In its one form: `/Users/:id/` and `/users/:id` have the same one. */
   readonly text: string;
   /** Segment by segment the literal that has to stand there, or undefined where anything may. */
   readonly literals: readonly (string | undefined)[];
@@ -20,12 +20,12 @@ export interface PathPattern {
   readonly matchesBelow: boolean;
 }
 
-/** Reads a pattern. Throws an error that says what was seen if it is none. */
+/** Reads a pattern. Throws an error that says what was seen if it is invalid. */
 export function toPattern(written: string): PathPattern {
   if (typeof written !== "string" || !written.startsWith("/")) {
     refusePattern(written, "must be a string that starts with /");
   }
-  if (/[?#;\\]/.test(written)) refusePattern(written, "can't hold ? # ; or \\");
+  if (/[?#;\\]/.test(written)) refusePattern(written, "can't contain ? # ; or \\");
   const parts = written.split("/").filter((part) => part !== "");
   const matchesBelow = parts.at(-1) === "*";
   if (matchesBelow) parts.pop();
@@ -54,7 +54,7 @@ function toLiteral(part: string, written: string): string | undefined {
     );
   }
   const [literal] = toPathSegments(`/${part}`);
-  if (literal === undefined || literal === "..") refusePattern(written, "can't hold . or ..");
+  if (literal === undefined || literal === "..") refusePattern(written, "can't contain . or ..");
   return literal;
 }
 

@@ -9,7 +9,7 @@ import type { PathPattern } from "./path-pattern.js";
 /** Patterns, each with what is about it. */
 export class PathTrie<C> {
   readonly #root = new Node<C>();
-  /** Literals, each once: ten thousand rules with `items` in their paths look it up in one text. */
+  /** Literals, each once: ten thousand rules with `items` in their paths look it up in one string. */
   readonly #literals = new Map<string, string>();
 
   /** Keeps what is about all patterns that are alike but for the names of parameters. */

@@ -9,7 +9,7 @@ import { decodeOnce } from "../normalize/percent-decode.js";
 /** The most segments of a pattern, and so the deepest that matching looks into any path. */
 export const PATTERN_SEGMENTS_MAX = 32;
 
-/** The most variants: up to three paths, as five texts, with dots or without, each split in three ways. */
+/** The most variants: up to three paths, as five strings, with dots or without, each split in three ways. */
 export const PATH_VARIANTS_MAX = 3 * 5 * 2 * 3;
 
 type Segments = readonly string[];
@@ -77,7 +77,7 @@ class PathVariants {
   /** Segments by how they are written: the variants of a path share most of them. */
   readonly #known = new Map<string, string>();
 
-  /** Adds what a text is when it is split at its slashes, with its empty segments or without. */
+  /** Adds what a string is when it is split at its slashes, with its empty segments or without. */
   add(text: string, keepsEmpty: boolean): void {
     const segments: string[] = [];
     let from = 0;

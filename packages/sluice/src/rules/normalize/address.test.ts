@@ -125,7 +125,7 @@ describe("an address", () => {
       fc.property(ipv6, (text) => {
         const counted = toClientAddress(text, whole) as string;
         const other = new SocketAddress({ address: text, family: "ipv6" }).address;
-        // Its texts of mapped and compatible addresses end in dots, ours are IPv4 or all hexadecimal.
+        // Its strings of mapped and compatible addresses end in dots, ours are IPv4 or all hexadecimal.
         if (other.includes(".")) expect(toClientAddress(other, whole)).toBe(counted);
         else expect(counted).toBe(other);
       }),

@@ -1,6 +1,6 @@
 // Addresses, normalised once, so that one client has one key however its address is written: IPv4 that
 // comes mapped into IPv6 is IPv4, IPv6 is counted by a prefix and written as RFC 5952 has it. Strict, and
-// on its own: what is not an address is none, and `node:net` is not everywhere where this runs.
+// on its own: other spellings are not addresses, and `node:net` is not everywhere where this runs.
 
 // Taken off its prototype, as in stores/memory/hash.ts and for the same reason.
 const { charCodeAt } = String.prototype;
@@ -14,7 +14,7 @@ const COLON = 0x3a;
 const IS_ZONE = /^[\w.:-]+$/;
 const IS_PORT = /^:(?:\d{1,5}|_[\w.-]{1,64})$/;
 
-/** Of which family an address is; 0 if it is none. */
+/** Of which family an address is; 0 if it is not an address. */
 export type Family = 0 | 4 | 6;
 
 /** Only used between reading an address and looking at it, which nothing comes between. */
@@ -72,7 +72,7 @@ function withoutPort(text: string): string | undefined {
   return IS_PORT.test(text.slice(colon)) ? text.slice(0, colon) : undefined;
 }
 
-/** Whether a text is an address, of either family, without brackets or port. */
+/** Whether a string is an address, of either family, without brackets or port. */
 export function isAddress(text: string): boolean {
   return isIpv4(text) || readAddress(text, scratch) !== 0;
 }
@@ -221,7 +221,7 @@ function toIpv6Text(words: Uint16Array): string {
   return text;
 }
 
-/** An address that was read, as text. */
+/** An address that was read, as a string. */
 export function toAddressText(family: Family, words: Uint16Array): string {
   return family === 4 ? toIpv4Text(words) : toIpv6Text(words);
 }

@@ -1,4 +1,4 @@
-// Values inside a text that has separators: printable ASCII stays as it is, everything else is written
+// Values inside a string that has separators: printable ASCII stays as it is, everything else is written
 // as in a URL, by the bytes of its UTF-8. So no two values are written alike, and no value can break
 // a log line, hide or reorder what stands beside it.
 

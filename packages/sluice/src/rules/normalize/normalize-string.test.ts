@@ -19,7 +19,7 @@ const marked = fc
 const text = fc.oneof({ arbitrary: short, weight: 8 }, padded, marked);
 
 describe("a value", () => {
-  it("is a text or a number, trimmed and composed", () => {
+  it("is a string or a number, trimmed and composed", () => {
     expect(toValue(" 42\t")).toBe("42");
     expect(toValue(42)).toBe("42");
     expect(toValue(42n)).toBe("42");
@@ -79,7 +79,7 @@ describe("a login name", () => {
   });
 });
 
-describe("a long text", () => {
+describe("a long string", () => {
   const long = "é".repeat(NORMALISED_LENGTH_MAX + 1);
 
   it("of 256 characters is the same however they are written", () => {

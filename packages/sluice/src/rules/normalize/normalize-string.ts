@@ -10,7 +10,7 @@ const IS_ASCII = /^[\0-\x7f]*$/;
 const IGNORABLE = /\p{Default_Ignorable_Code_Point}+/gu;
 
 /**
- * The longest text that is normalised, in UTF-16 units. One character takes four at most, so no
+ * The longest string that is normalised, in UTF-16 units. One character takes four at most, so no
  * way of writing a name of 256 characters is longer.
  */
 export const NORMALISED_LENGTH_MAX = 1_024;
@@ -21,7 +21,7 @@ export const NORMALISED_LENGTH_MAX = 1_024;
  */
 const TOO_MANY_MARKS = /[\p{M}\uff9e\uff9f]{31}/u;
 
-/** Whether a text may be a name, and so is brought to its normal form. */
+/** Whether a string may be a name, and so is brought to its normal form. */
 function isNormalised(text: string): boolean {
   return text.length <= NORMALISED_LENGTH_MAX && !TOO_MANY_MARKS.test(text);
 }
@@ -30,7 +30,7 @@ function normalise(text: string, form: "NFC" | "NFKC"): string {
   return isNormalised(text) ? text.normalize(form) : text;
 }
 
-/** A text or a number as text, trimmed and in NFC. Undefined if it is empty or anything else. */
+/** A string, or a number written as one, trimmed and in NFC. Undefined if it is empty or anything else. */
 export function toValue(value: unknown): string | undefined {
   const text = typeof value === "string" ? value : toText(value);
   if (text === undefined || text === "") return undefined;
@@ -46,7 +46,7 @@ function toText(value: unknown): string | undefined {
 
 /**
  * A name as people type it: whatever is alike to a login, in width, case, or for invisible characters,
- * is the same. Undefined if nothing is left, or it is neither text nor a number.
+ * is the same. Undefined if nothing is left, or it is neither a string nor a number.
  */
 export function toLoginName(value: unknown): string | undefined {
   const text = typeof value === "string" ? value : toText(value);
@@ -59,7 +59,7 @@ export function toLoginName(value: unknown): string | undefined {
 }
 
 /**
- * The text without differences of case, in NFC. By way of upper case, since that is where `ς` and `σ`,
+ * The string without differences of case, in NFC. By way of upper case, since that is where `ς` and `σ`,
  * or `ß` and `ss`, meet; and before it by lower case, since `ẞ` has no other upper one.
  */
 export function foldCase(text: string): string {

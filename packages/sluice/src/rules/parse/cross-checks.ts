@@ -109,7 +109,7 @@ function checkDelay(rule: Rule, given: Given, all: readonly PlacedLimit[], spot:
   if (rule.shards > 1) at.say("is delay, which can't be split into shards");
   for (const { limit, spot: place } of all) {
     if (limit.algorithm === "tokenBucket") continue;
-    const why = isShaper(limit) ? "which delays by itself" : "which has no next slot to wait for";
+    const why = isShaper(limit) ? "which delays by itself" : "which has no queue to wait in";
     place.say(`is a ${limit.algorithm}, ${why}; onExceed: delay needs a tokenBucket`);
   }
 }

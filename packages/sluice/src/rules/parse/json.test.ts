@@ -6,7 +6,7 @@ import { readJson } from "./json.js";
 import { parseRules } from "./parse.js";
 import { NESTING_MAX } from "./yaml.js";
 
-/** The same text, which is not JSON because of a comment behind it. */
+/** The same string, which is not JSON because of a comment behind it. */
 const asYaml = (text: string) => `${text}\n# YAML`;
 
 function outcomeOf(text: string): unknown {

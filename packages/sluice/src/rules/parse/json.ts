@@ -5,7 +5,7 @@ import type { Path } from "../../base/shapes/shapes.js";
 import type { Position } from "./problems.js";
 import { NESTING_MAX, TEXT_LENGTH_MAX } from "./yaml.js";
 
-/** A text that was read. */
+/** A string that was read. */
 export interface JsonText {
   readonly value: unknown;
   /** The line of a rule, by its path; undefined of anything else. Columns are not known. */
@@ -25,7 +25,7 @@ const BARE_RETURN = /\r(?!\n)/;
 /** A key that YAML replaces by what it stands for. */
 const MERGE_KEY = "<<";
 
-/** Reads a text as JSON; undefined if it is not JSON, has a key twice, or is otherwise a case for the YAML parser. */
+/** Reads a string as JSON; undefined if it is not JSON, has a key twice, or is otherwise a case for the YAML parser. */
 export function readJson(text: string): JsonText | undefined {
   if (!/^\s*\{/.test(text) || text.length > TEXT_LENGTH_MAX || BARE_RETURN.test(text)) {
     return undefined;
@@ -60,7 +60,7 @@ interface Open {
   isKeyNext: boolean;
 }
 
-/** The lines on which the rules of valid JSON begin; undefined if a key comes twice, or for a text that is too deep. */
+/** The lines on which the rules of valid JSON begin; undefined if a key comes twice, or for a string that is too deep. */
 function findRuleLines(text: string): readonly number[] | undefined {
   const lines: number[] = [];
   const open: Open[] = [];

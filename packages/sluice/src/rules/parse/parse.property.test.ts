@@ -148,7 +148,7 @@ describe("parseRules", () => {
     );
   });
 
-  it("reads any text at all to an answer", () => {
+  it("reads any string at all to an answer", () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 60, unit: "binary" }), (any) => {
         expect(outcomeOf(any)).toBe("error");

@@ -59,7 +59,7 @@ describe("a rule that says only what it must", () => {
     });
   });
 
-  it("knows its place in a text", () => {
+  it("knows its place in a string", () => {
     const text = "version: 1\nrules:\n\n  - limit: 1/second\n    id: a\n";
     expect(parseRules(text, { file: "sluice.yaml" }).rules[0].place).toBe("sluice.yaml:4");
     expect(parseRules(text).rules[0].place).toBe("line 4");

@@ -50,7 +50,7 @@ let latest:
   | { readonly text: string; readonly file: string | undefined; readonly rules: WeakRef<RuleSet> }
   | undefined;
 
-/** The rules of a text that is JSON and without problems; undefined for all others, which YAML has the positions of. */
+/** The rules of a string that is JSON and without problems; undefined for all others, which YAML has the positions of. */
 function readJsonRules(text: string, file: string | undefined): RuleSet | undefined {
   const json = readJson(text);
   if (json === undefined) return undefined;

@@ -10,13 +10,13 @@ export interface RuleProblem {
   readonly message: string;
   /** The id of the rule, if it is about one whose id could be read. */
   readonly rule?: string;
-  /** From 1; undefined if the rules did not come as text. */
+  /** From 1; undefined if the rules did not come as a string. */
   readonly line?: number;
   /** From 1. */
   readonly column?: number;
 }
 
-/** Where something stands in a text, both from 1. */
+/** Where something stands in a string, both from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -60,7 +60,7 @@ function toPlaceNote({ line }: RuleProblem, file: string | undefined): string {
   return place === undefined ? "" : ` (${place})`;
 }
 
-/** A line as people write it: `sluice.yaml:14`, or `line 14` of a text without a name. */
+/** A line as people write it: `sluice.yaml:14`, or `line 14` of a string without a name. */
 export function toPlace(line: number | undefined, file: string | undefined): string | undefined {
   if (line === undefined) return file;
   return file === undefined ? `line ${line}` : `${file}:${line}`;

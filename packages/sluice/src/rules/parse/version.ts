@@ -11,7 +11,7 @@ export function toVersion(rules: Omit<RuleSet, "version">): string {
   return createHash("sha256").update(toMeaning(rules)).digest("hex").slice(0, VERSION_LENGTH);
 }
 
-/** What a value means, as text: the same for the same meaning, and for no other. */
+/** What a value means, as a string: the same for the same meaning, and for no other. */
 export function toMeaning(value: unknown): string {
   if (value === undefined) return "none";
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

@@ -1,6 +1,6 @@
 // Text as YAML, of which JSON is a part, into a plain value that remembers its lines. Whatever YAML allows and
 // settings have no use for (several documents, tags, keys that are not strings, a key twice) is a problem here, and
-// so is a text that would take long to read. Rules are read by it, and so is the configuration of the service.
+// so is a string that would take long to read. Rules are read by it, and so is the configuration of the service.
 
 import {
   Composer,
@@ -23,7 +23,7 @@ import { show } from "../../base/errors.js";
 import type { Path } from "../../base/shapes/shapes.js";
 import type { Position } from "./problems.js";
 
-/** The longest text, in characters. */
+/** The longest string, in characters. */
 export const TEXT_LENGTH_MAX: number = 8 * 1024 * 1024;
 /**
  * The deepest nesting of lists and maps. Some thousands of levels would use up the stack, and where it ends within a
@@ -35,17 +35,17 @@ export const ALIASES_MAX = 10_000;
 /** The most fields that aliases could add up to by merge keys, which copy what they stand for. */
 export const MERGED_MAX = 20_000_000;
 
-/** Something that is wrong with a text. */
+/** Something that is wrong with a string. */
 export interface YamlProblem {
   /** On one line. */
   readonly message: string;
-  /** Undefined if it is about the whole text. */
+  /** Undefined if it is about the whole string. */
   readonly position: Position | undefined;
   /** Whether it is the parser that says so, which may quote the text. */
   readonly isOfParser: boolean;
 }
 
-/** A text that was read. */
+/** A string that was read. */
 export interface YamlText {
   /** Why it can't be used; empty if it can. What the parser finds after its first error may be noise. */
   readonly problems: readonly YamlProblem[];
@@ -57,7 +57,7 @@ export interface YamlText {
   textAt(path: Path): string | undefined;
 }
 
-/** Reads a text. Never throws. */
+/** Reads a string. Never throws. */
 export function readYaml(text: string): YamlText {
   if (text.length > TEXT_LENGTH_MAX) {
     const seen = `the text has ${text.length} characters, at most ${TEXT_LENGTH_MAX} are read`;

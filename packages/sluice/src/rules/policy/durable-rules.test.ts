@@ -62,7 +62,7 @@ describe("a durable rule", () => {
     expect(await all.used()).toBe(1);
   });
 
-  it("gives back what a response that does not count has reserved", async () => {
+  it("refunds what a response that does not count has reserved", async () => {
     const { policy, used } = stand({ when: { status: "2xx" }, cost: 3 });
     const failed = await policy.admit(facts);
     expect(await used()).toBe(3);
@@ -91,7 +91,7 @@ describe("a durable rule", () => {
     });
   });
 
-  it("takes a reservation of the caller, and gives it back when it is cancelled", async () => {
+  it("takes a reservation of the caller, and refunds it when it is cancelled", async () => {
     const { policy, used } = stand({});
     const held = await policy.admit(facts, { hold: true, cost: 4 });
     expect(await used()).toBe(4);

@@ -126,7 +126,7 @@ describe("a policy", () => {
           const { key, consistency } = rules[Number(scope.slice(1))];
           const name = `${scope.slice(1)}/${part}/${key === "global" ? "" : request[key]}`;
           const used = verdict.limit - verdict.remaining;
-          // Under leases what is left is a lower bound: a block may be on its way.
+          // Under leases what is left is a lower bound: a lease may be on its way.
           if (isRemote && consistency === "leased") {
             expect(used).toBeGreaterThanOrEqual(model.used(name));
           } else expect(used).toBe(model.used(name));

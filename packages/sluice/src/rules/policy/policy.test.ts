@@ -351,7 +351,7 @@ describe("identify", () => {
     expect(asked).toBe(2);
   });
 
-  it("gives the first rules back what the later ones refuse", () => {
+  it("refunds the first rules when a later one refuses", () => {
     const policy = policyOf(rules);
     const known = { ...facts, path: "/api/x", user: "42" };
     const decide = () =>
@@ -407,7 +407,7 @@ describe("options of a policy", () => {
     }
   });
 
-  it("take rules as text, as an object and parsed", () => {
+  it("take rules as a string, as an object and parsed", () => {
     const text = "version: 1\nrules: [{ id: a, limit: 3/minute }]";
     const fromText = createPolicy({ rules: text });
     const fromRules = createPolicy({ rules: fromText.rules });

@@ -363,7 +363,7 @@ describe("refunds", () => {
     expect(usedInStore()).toBe(0);
   });
 
-  it("under changed numbers a cancel gives nothing back, here or in the store", () => {
+  it("under changed numbers a cancel refunds nothing, here or in the store", () => {
     const larger = counterOf(fixedWindow({ limit: 200, windowMs: 3_600_000 }));
     const store = node();
     const { receipts } = store.decide([charge(80)], { hold: true });

@@ -154,7 +154,7 @@ export class HotKeysStore extends ForwardingStore {
       if (this.#watch(counter, key, options.blockNowMs ?? nowMs)) hot++;
     }
     if (hot === charges.length) return this.#leased.decide(charges, options);
-    // Of a request that is hot in part nothing new is leased; what is held already is not lacked.
+    // Of a request that is hot in part nothing new is leased; what is held already is used.
     const isLeased = hot > 0 && charges.every(canBeHot);
     return isLeased
       ? this.#leased.decideStrictly(charges, options)
@@ -260,7 +260,7 @@ export class HotKeysStore extends ForwardingStore {
     if (!heavy.isHot) return;
     heavy.isHot = false;
     this.#hot--;
-    // From here on the store decides: it must not lack what lies here.
+    // From here on the store decides: it must have what is left here.
     this.#leased.release(heavy.group.counter.scope, heavy.key);
     this.#report("cooled", heavy);
   }

@@ -199,7 +199,7 @@ describe("a charge that is held briefly", () => {
     return times;
   }
 
-  it("is home with the next sweep if it is given back after its lease went", () => {
+  it("is home with the next sweep if it is refunded after its lease went", () => {
     const { stand, store, spent } = warmed();
     const { receipts } = stand.ask(store, [4, 2], { hold: "briefly" });
     const others = 2 * (1 + passLease(stand, store));

@@ -71,8 +71,8 @@ export class LeasedLists {
     const sentAtMs = leases.clock.now();
     return andThen(this.#inner.decide(asked, options), (outcome) => {
       if (outcome.allowed) return outcome;
-      const lacking = leases.leasesOf(asked.filter((_, i) => mayPass(outcome, i)));
-      const pending = lacking.find((keyLeases) => keyLeases.pending !== undefined)?.pending;
+      const short = leases.leasesOf(asked.filter((_, i) => mayPass(outcome, i)));
+      const pending = short.find((keyLeases) => keyLeases.pending !== undefined)?.pending;
       if (pending !== undefined && retriesLeft > 0) {
         return leases.within(pending).then(() => {
           const passedMs = leases.clock.now() - sentAtMs;
@@ -80,7 +80,7 @@ export class LeasedLists {
         });
       }
       if (!this.#mayMakeUp(asked, outcome)) return outcome;
-      return leases.without(lacking, () => this.#inner.decide(asked, options));
+      return leases.without(short, () => this.#inner.decide(asked, options));
     });
   }
 

@@ -23,7 +23,7 @@ import { type LeasedStore, leased } from "./leased.js";
 const START_MS = Date.UTC(2024, 5, 1, 12);
 const HOUR_MS = 3_600_000;
 
-/** Limits of 1,000 units that give nothing back while a test runs. */
+/** Limits of 1,000 units that refill nothing while a test runs. */
 const limits: Record<string, Limit> = {
   "token bucket": tokenBucket({ capacity: 1000, refill: { amount: 1, everyMs: HOUR_MS } }),
   meter: leakyBucket({ ratePerSecond: 1 / 3600, queueSize: 999, mode: "meter" }),

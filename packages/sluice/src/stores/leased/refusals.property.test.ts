@@ -24,7 +24,7 @@ const STEPS = 150;
 const START_MS = Date.UTC(2026, 0, 1, 1);
 const DAY_MS = 86_400_000;
 
-/** Limits that give nothing back while a trace runs. */
+/** Limits that refill nothing while a trace runs. */
 const limits: Record<string, (limit: number) => Limit> = {
   "token bucket": (capacity) =>
     tokenBucket({ capacity, refill: { amount: 1, everyMs: 30 * DAY_MS } }),

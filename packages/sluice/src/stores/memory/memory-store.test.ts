@@ -312,7 +312,7 @@ describe("memoryStore and changed numbers", () => {
 });
 
 describe("memoryStore and grants between charge and settlement", () => {
-  it("gives nothing back for what a reset has given already", () => {
+  it("refunds nothing that a reset has already forgotten", () => {
     const { limiter } = setup(fixedWindow({ limit: 10, windowMs: 60_000 }));
     const reservation = limiter.reserve("k", { cost: 10 });
     limiter.reset("k");
@@ -332,7 +332,7 @@ describe("memoryStore and grants between charge and settlement", () => {
     expect(limiter.peek("k").remaining).toBe(7);
   });
 
-  it("gives nothing back for what a charge that was held briefly has paid for", () => {
+  it("refunds nothing for what a charge that was held briefly has paid for", () => {
     const { clock, store, limiter } = setup(tokenBucket({ capacity: 10, refillPerSecond: 1 }));
     const counter = {
       scope: "default",
@@ -351,7 +351,7 @@ describe("memoryStore and grants between charge and settlement", () => {
     expect(limiter.peek("k").remaining).toBe(5);
   });
 
-  it("gives nothing back for the oldest of more than receiptsMax receipts outstanding at the same time", () => {
+  it("refunds nothing for the oldest of more than receiptsMax receipts outstanding at the same time", () => {
     const { limiter } = setup(fixedWindow({ limit: 10, windowMs: 60_000 }), { receiptsMax: 2 });
     const reservations = [1, 2, 3].map((cost) => limiter.reserve("k", { cost }));
     for (const reservation of reservations) reservation.cancel();
@@ -477,7 +477,7 @@ describe("memoryStore under attack", () => {
     expect(b.check(inName("B", "tokenBucket")).allowed).toBe(false);
   });
 
-  it("gives nothing back for a receipt whose numbers have changed", () => {
+  it("refunds nothing for a receipt whose numbers have changed", () => {
     const { clock, old, next } = renumbered(
       fixedWindow({ limit: 10, windowMs: 60_000 }),
       fixedWindow({ limit: 10, windowMs: 1000 }),

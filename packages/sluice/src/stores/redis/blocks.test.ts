@@ -57,7 +57,7 @@ function setUp(limit: Limit | readonly Limit[]) {
 }
 
 describe.each(Object.entries({ ...singles, ...lists }))("a block over a %s", (_, limit) => {
-  it("keeps what was used, through every verb, and gives it back at its end", async () => {
+  it("keeps what was used, through every verb, and restores it at its end", async () => {
     const { clock, limiter } = setUp(limit);
     await limiter.check("key", { cost: 4 });
     const reservation = await limiter.reserve("key", { cost: 2 });

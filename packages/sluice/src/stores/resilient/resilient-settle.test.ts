@@ -1,5 +1,5 @@
 // Verbs other than decisions: settlings are never lost in silence, and an operator always learns
-// whether the store heard him.
+// whether the request reached the store.
 
 import { describe, expect, it } from "vitest";
 import { standOn, toCharge, toCounter } from "../../../test/resilient-stand.js";

@@ -1,4 +1,4 @@
-// Random lives of a store: answers that come, come late, come to nothing. Whatever happens, everybody
+// Random lives of a store: answers that come, come late, come to nothing. Whatever happens, every caller
 // is answered in time, and in the end the store has counted what was admitted, no more and no less.
 
 import { describe, expect, it } from "vitest";

@@ -31,7 +31,7 @@ describe("a store that answers in time", () => {
     expect(stand.store.stats).toMatchObject({ state: "closed", failures: 0, fallbackDecisions: 0 });
   });
 
-  it("is asked for receipts that the caller does not see unless he asked", async () => {
+  it("is asked for receipts that the caller does not see unless it asked", async () => {
     const { store, inner } = standOn();
     expect((await store.decide([charge])).receipts).toEqual([]);
     expect(inner.last.args[1]).toMatchObject({ hold: "briefly" });
@@ -146,7 +146,7 @@ describe("a store that does not answer in time", () => {
     },
   );
 
-  it("gives a late admission back that the local limit had refused", async () => {
+  it("refunds a late admission that the local limit had refused", async () => {
     const stand = standOn();
     const { store, inner, clock, settled } = stand;
     inner.mood = "silent";
@@ -159,7 +159,7 @@ describe("a store that does not answer in time", () => {
     expect(usedIn(stand)).toBe(0);
   });
 
-  it("gives back at the time that has passed by the charge's own clock", async () => {
+  it("refunds at the time that has passed by the charge's own clock", async () => {
     const { store, inner, clock, settled } = standOn({ onStoreFailure: "closed" });
     inner.mood = "silent";
     const verdict = store.decideOne(counter, "k", 6, 777_000);

@@ -198,7 +198,7 @@ describe("verbs", () => {
     expect(peek(26).retryAfterMs).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("refund without a caller gives back where most is used, all of it", () => {
+  it("refund without a caller returns units where most is used, all of them", () => {
     const { inner, store, take, left } = make(4);
     for (const cost of [3, 25, 10, 0]) take(cost);
     store.refund([charge(30)]);

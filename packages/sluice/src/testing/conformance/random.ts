@@ -1,6 +1,6 @@
 // Chance that repeats: the same seed draws the same numbers on every machine. Not for secrets.
 
-/** A small generator (mulberry32), seeded by a text. */
+/** A small generator (mulberry32), seeded by a string. */
 export class Random {
   #state: number;
 

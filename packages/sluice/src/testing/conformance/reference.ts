@@ -13,7 +13,7 @@ interface Cell {
   readonly limit: Limit;
   readonly offsetMs: number;
   state: unknown;
-  /** What was charged and not settled yet: giving anything back amends it. */
+  /** What was charged and not settled yet: a refund amends it. */
   readonly open: Set<Held>;
 }
 

@@ -63,7 +63,7 @@ it.each([undefined, "a secret of the configuration"])(
   },
 );
 
-it("refuses what claims to be a hash and is none, without repeating it", async () => {
+it("refuses a malformed hash, without repeating it", async () => {
   const { post } = await setUp();
   for (const body of [
     { rule: "api", key: "apiKeyHash:k9-in-clear" },

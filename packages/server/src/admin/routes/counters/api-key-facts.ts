@@ -25,7 +25,7 @@ export interface ApiKeyOptions {
 /**
  * Facts as policies take them: names of headers in lower case, and of the API key its hash or id.
  *
- * @throws ServerError if the key is given in more than one way, or the hash or id is none.
+ * @throws ServerError if the key is given in more than one way, or the hash or id is malformed.
  */
 export function toFacts(
   {

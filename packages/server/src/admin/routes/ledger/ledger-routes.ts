@@ -14,10 +14,10 @@ import {
   EXPORT_TYPES,
   toExport,
   toExported,
-} from "../../../ledger/reading/entry-export.js";
-import type { EntryCursor, EntryFilter } from "../../../ledger/reading/entry-pages.js";
-import type { QuotaShare } from "../../../ledger/reading/quota-shares.js";
-import type { QuotaStatus } from "../../../ledger/reading/quota-status.js";
+} from "../../../ledger/queries/entry-export.js";
+import type { EntryCursor, EntryFilter } from "../../../ledger/queries/entry-pages.js";
+import type { QuotaShare } from "../../../ledger/queries/quota-shares.js";
+import type { QuotaStatus } from "../../../ledger/queries/quota-status.js";
 import type { LedgerReport } from "../../../ledger/verify/report.js";
 import { json } from "../../replies/admin-reply.js";
 import { ledgerAnswers } from "../../replies/ledger-replies.js";

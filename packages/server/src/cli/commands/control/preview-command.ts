@@ -1,6 +1,7 @@
 // `sluice rules preview`: what the rules of a file would have done to the requests of the last minutes.
 
 import type { Command } from "commander";
+import { formatDuration } from "sluice/shapes";
 import { CONFIRM_CLEAR_KEYS, CONFIRM_HEADER } from "../../../admin/auth/clear-keys.js";
 import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { EXIT, type ExitCode, usageError } from "../../exit.js";
@@ -68,7 +69,7 @@ function toLines(answer: Preview): string[] {
   const { requests, callers, byKey, keysLeftOut, unjudgedRules } = answer;
   if (requests.total === 0)
     return ["no requests were sampled in that time: there is no traffic to judge by"];
-  const seconds = Math.round((answer.toMs - answer.fromMs) / 1_000);
+  const wholeSecondsMs = Math.round((answer.toMs - answer.fromMs) / 1_000) * 1_000;
   const rows = byKey
     .slice(0, KEYS_MAX)
     .map(({ rule, key, newlyRefused, newlyAllowed }) => [
@@ -80,7 +81,7 @@ function toLines(answer: Preview): string[] {
   const left = keysLeftOut + Math.max(0, byKey.length - KEYS_MAX);
   return [
     `${callers.newlyRefused} of ${count(callers.total, "caller")} would be refused more often, ${callers.newlyAllowed} less often`,
-    `${count(requests.total, "request")} of ${seconds} s: ${requests.refusedBefore} refused by the rules in force, ${requests.refusedAfter} by the file`,
+    `${count(requests.total, "request")} in ${formatDuration(wholeSecondsMs)}: ${requests.refusedBefore} refused by the rules in force, ${requests.refusedAfter} by the file`,
     ...sayShare(answer.keysShare),
     ...(rows.length === 0
       ? []

@@ -8,7 +8,7 @@ import { finished } from "node:stream/promises";
 import type { Command } from "commander";
 import { ENTRIES_HEADER } from "../../../admin/replies/reply-schemas.js";
 import { readMs } from "../../../base/clock.js";
-import { EXPORT_FORMATS } from "../../../ledger/reading/entry-export.js";
+import { EXPORT_FORMATS } from "../../../ledger/queries/entry-export.js";
 import type { AdminStream } from "../../admin-client/admin-client.js";
 import { CommandError, EXIT, usageError } from "../../exit.js";
 import type { Terminal } from "../../terminal/terminal.js";

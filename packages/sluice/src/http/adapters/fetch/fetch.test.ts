@@ -72,7 +72,7 @@ describe("a wrapped handler", () => {
     expect(seen).toEqual([["env", 7]]);
   });
 
-  it("throws what its handler throws, synchronously or later, and gives places back", async () => {
+  it("throws what its handler throws, synchronously or later, and releases permits", async () => {
     const limit = rateLimit({ limit: concurrency({ limit: 1, permitMs: 60_000 }) });
     const throwing = limit.wrap((_request, _info: object) => {
       throw new Error("synchronously");

@@ -138,7 +138,7 @@ describe("Hono's own ways", () => {
     expect(await answers[1].json()).toEqual({ account: "bob" });
   });
 
-  it("gives a place back when a handler throws what is not an error", async () => {
+  it("releases a permit when a handler throws what is not an error", async () => {
     const app = new Hono()
       .use(rateLimit({ limit: concurrency({ limit: 1, permitMs: 60_000 }) }))
       .get("/", () => {

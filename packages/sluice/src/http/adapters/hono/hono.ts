@@ -145,7 +145,7 @@ async function goOn(
     await next();
     if (isCounted !== undefined && !(await isCounted(c))) handled.info.settle(0);
   } catch (error) {
-    // Hono answers errors itself, and what is left are things thrown that are none.
+    // Hono answers errors itself, and what is left are thrown values that are not errors.
     handled.fail();
     throw error;
   }

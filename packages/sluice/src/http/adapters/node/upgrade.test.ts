@@ -156,7 +156,7 @@ describe("an upgrade", () => {
     const leaving = await arrive();
     expect(await statusOf(dial())).toContain("429");
     leave(leaving.socket);
-    // As soon as it is gone there is room for another to wait, behind its slot.
+    // As soon as it is gone there is room for another to wait, behind its place in the queue.
     await soon(() => expect(leaving.serverSide.destroyed).toBe(true));
     const next = await arrive();
     const answered = statusOf(next.socket);

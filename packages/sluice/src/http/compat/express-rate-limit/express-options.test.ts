@@ -135,7 +135,7 @@ describe("rateLimit in Express", () => {
     expect([(await send()).status, (await send()).status]).toEqual([200, 429]);
   });
 
-  it("refuses to count by a key that is none", async () => {
+  it("refuses to count by an invalid key", async () => {
     const send = await serve({ limit: 1, keyGenerator: () => undefined as unknown as string });
     expect((await send()).status).toBe(400);
   });

@@ -239,7 +239,7 @@ const behaviours: Behaviour[] = [
     },
   ],
   [
-    "a store that is none",
+    "an invalid store",
     (make) => {
       try {
         make({ store: { invalid: true } });

@@ -145,7 +145,7 @@ describe("rateLimit in Fastify", () => {
     expect(await send("/users/1", "/users/1", "/users/me", "/other")).toEqual([200, 429, 200, 404]);
   });
 
-  it("gives places back after requests that never had a socket", async () => {
+  it("releases permits after requests that never had a socket", async () => {
     const app = make();
     app.register(rateLimit({ limit: concurrency({ limit: 1, permitMs: 60_000 }), clock }));
     app.get("/", async () => "hello");

@@ -3,7 +3,7 @@ import { formatTimeWindow, parseTimeWindow } from "./time-window.js";
 
 const SITE = { name: "test", code: "SLUICE_OPTION_INVALID" } as const;
 
-describe("a length of time as text", () => {
+describe("a length of time as a string", () => {
   it.each([
     ["1 minute", 60_000],
     ["2 minutes", 120_000],

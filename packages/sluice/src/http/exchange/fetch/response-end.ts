@@ -1,7 +1,7 @@
 // The end of a `Response`. The handler is not notified of it, so the body goes through a stream that knows
 // when the last byte was read, or that the reader has cancelled.
 
-import type { BodyMeter } from "../../response-body/body-meter.js";
+import type { BodyMeter } from "../../response-cost/body-meter.js";
 
 /**
  * A response like this one that reports its end once, with the bytes of the body that were read: its

@@ -130,7 +130,7 @@ describe("an error that no framework answers", () => {
   it.each([
     ["a store that is unavailable under throw", "throw", 503],
     ["a store that is unavailable under closed, which is a refusal", "closed", 503],
-    ["a store that is unavailable under open, which is none", "open", 200],
+    ["a store that is unavailable under open, which is not an error", "open", 200],
   ] as const)("of %s", async (_what, onStoreFailure, status) => {
     const store = new MoodyStore(memoryStore());
     store.mood = "failing";

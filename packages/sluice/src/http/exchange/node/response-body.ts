@@ -3,7 +3,7 @@
 
 import type { ServerResponse } from "node:http";
 import type { HandledRequest } from "../../handler/handled-request.js";
-import type { BodyMeter } from "../../response-body/body-meter.js";
+import type { BodyMeter } from "../../response-cost/body-meter.js";
 import { readField } from "./response-head.js";
 
 /** What was seen of a body so far. */

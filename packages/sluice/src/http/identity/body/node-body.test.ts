@@ -247,7 +247,7 @@ describe("a body that was read ahead", () => {
     expect(await post(port, [BODY], withLength(BODY, head))).toEqual({ body: BODY });
   });
 
-  it("is given back as it is if it is malformed", async () => {
+  it("is returned as it is if it is malformed", async () => {
     const port = await listen(reading(readAll));
     expect(await post(port, ["{oops"], withLength("{oops"))).toEqual({ body: "{oops" });
   });
@@ -270,7 +270,7 @@ describe("a body that was read ahead", () => {
     expect(seen).toEqual({ fields: FIELDS, body: BODY });
   });
 
-  it("is waited for until arrivalMsMax, and what came is given back", async () => {
+  it("is waited for until arrivalMsMax, and what came is returned", async () => {
     const clock = new ManualClock();
     let begun = () => {};
     const isBegun = new Promise<void>((resolve) => {

@@ -15,7 +15,7 @@ export class KeysUnavailable extends Error {}
 
 /** Where keys come from, and how long they hold. */
 export interface RemoteKeysOptions {
-  /** The key set, ready and as text; rejects if there is none. */
+  /** The key set, ready and as a string; rejects if there is none. */
   readonly fetch: () => Promise<{ readonly keys: JWTVerifyGetKey; readonly text: string }>;
   readonly clock: Clock;
   /** After that they are fetched again, while they stay in use. */

@@ -194,7 +194,7 @@ function reportRefusal({ message }: SluiceError, fields: Fields, spot: Spot): un
   const seen = message.slice(SUMMARY_LENGTH).replace(/^\w+(: |\.)/, "");
   const [, field, rest] = /^(\w+) (.*)$/s.exec(seen) ?? [];
   if (field !== undefined && Object.hasOwn(fields, field)) return spot.in(field).say(rest);
-  return spot.say(field === "needs" ? seen : `can't hold: ${seen}`);
+  return spot.say(field === "needs" ? seen : `is invalid: ${seen}`);
 }
 
 const LIMIT = `${RATE}, or an object with one of ${ALGORITHMS.join(", ")}`;
@@ -225,7 +225,7 @@ const several: Shape<readonly Limit[]> = either(`${LIMIT}, or unlimited`, [
   { fits: () => true, shape: oneOrMany(limit, { countMax: LIMITS_MAX }) },
 ]);
 
-/** One limit or several, all of which hold; or `unlimited`, which is none. */
+/** One limit or several, all of which hold; or `unlimited`, which stands for no limit. */
 export const limits: Shape<readonly Limit[]> = {
   what: several.what,
   schema: { $ref: "#/$defs/limits" },

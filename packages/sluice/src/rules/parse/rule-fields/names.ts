@@ -1,4 +1,4 @@
-// Texts with a grammar of their own: ids, names of headers and hosts, methods, patterns of paths.
+// Strings with a grammar of their own: ids, names of headers and hosts, methods, patterns of paths.
 
 import { show } from "../../../base/errors.js";
 import { nearestName } from "../../../base/nearest-name.js";

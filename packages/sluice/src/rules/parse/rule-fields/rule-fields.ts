@@ -38,12 +38,12 @@ const SHARDS_MAX = 1_024;
 const PRIORITY_MAX = 1_000_000;
 
 const list = { countMax: PATTERNS_MAX };
-const isText = (value: unknown) => typeof value === "string";
+const isString = (value: unknown) => typeof value === "string";
 const isNumber = (value: unknown) => typeof value === "number";
 
-/** A value that is compared as text; numbers are written without quotes. */
-const value: Shape<string> = either("a text or a number", [
-  { fits: isText, shape: anyString(1_024) },
+/** A value that is compared as a string; numbers are written without quotes. */
+const value: Shape<string> = either("a string or a number", [
+  { fits: isString, shape: anyString(1_024) },
   { fits: isNumber, shape: as(anyNumber({ min: -1e15, max: 1e15 }), String) },
 ]);
 
@@ -93,7 +93,7 @@ export const exemptFields = object({
 const status: Shape<number> = either('a status from 100 to 599 or a class such as "4xx"', [
   { fits: isNumber, shape: wholeNumber({ min: 100, max: 599 }) },
   {
-    fits: isText,
+    fits: isString,
     shape: as(choice(["1xx", "2xx", "3xx", "4xx", "5xx"]), (name) => Number(name[0])),
   },
 ]);
@@ -127,12 +127,12 @@ export const ruleFields = object({
   onMissing: withDefault(
     choice(["ip", "skip", "refuse"]),
     "ip",
-    "What happens to a request that lacks a dimension of the key: count by address, pass, be refused.",
+    "What happens to a request that has no value for part of the key: count by address, pass, be refused.",
   ),
   limit: required(limits, "One limit or several, decided all or nothing."),
   tiers: optional(
     mapOf(ownName, limits, { countMax: NAMES_MAX }),
-    "Instead of `limit`, by the caller's tier. `unlimited` is no limit.",
+    "Instead of `limit`, by the caller's tier. `unlimited` stands for no limit.",
   ),
   overrides: optional(
     mapOf(anyString(KEY_LENGTH_MAX), limits, { countMax: OVERRIDES_MAX }),

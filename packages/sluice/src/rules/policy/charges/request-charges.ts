@@ -40,8 +40,8 @@ export interface ChargeContext {
 }
 
 /**
- * Why a rule that matches is not charged: the caller's address or key is exempt, the request lacks
- * what it is counted by (`refused`: and may not pass without), the key is not part of the rollout
+ * Why a rule that matches is not charged: the caller's address or key is exempt, the request has
+ * no value for part of the key (`refused`: and may not pass without one), the key is not part of the rollout
  * yet, or its tier or override has no limit.
  */
 export type NotCharged =
@@ -225,7 +225,7 @@ class ChargeOfRule implements RuleCharge {
     this.caller =
       rule.lane.isSharded && normalized !== undefined ? callerOf(normalized, rule.isLate) : caller;
     this.isReserved = context.isReserved;
-    // A slot goes back should the request have to wait and there be no room.
+    // The charge is refunded if the request has to wait and no room is left to wait in.
     const isTaken = !ruleLimit.isHeld && !ruleLimit.mayDelay && !context.isReserved;
     this.isFinal = isTaken && context.isLast;
   }

@@ -200,7 +200,7 @@ export class CompiledRules {
     return this.#all;
   }
 
-  /** The one rule in force; undefined if there are several, or none, or not for everybody. */
+  /** The one rule in force; undefined if there are several, or none, or not for every caller. */
   get only(): CompiledRule | undefined {
     const isForAll = this.isOn && this.ruleSet.exempt.ips === undefined;
     return isForAll && this.#enabled.length === 1 ? this.#enabled[0] : undefined;

@@ -42,7 +42,7 @@ interface RandomRequest {
 }
 
 describe("onExceed: delay", () => {
-  it("lets what goes beyond the capacity wait for its slot, and refuses beyond delayMsMax", () => {
+  it("lets what goes beyond the capacity wait for its tokens, and refuses beyond delayMsMax", () => {
     const { clock, admit } = stand(tokenBucket({ capacity: 2, refillPerSecond: 10 }), 300);
     const rows = Array.from({ length: 7 }, () => {
       const { allowed, delayMs, remaining, retryAfterMs, limit } = admit();
@@ -117,7 +117,7 @@ describe("onExceed: delay", () => {
     );
   });
 
-  it("keeps the slot of a request that gives up waiting, since the delays of others depend on it", () => {
+  it("keeps the tokens of a request that gives up waiting, since the delays of others depend on them", () => {
     const { admit } = stand(tokenBucket({ capacity: 1, refillPerSecond: 10 }), 1_000);
     admit();
     const waiting = [admit(), admit()];
@@ -187,7 +187,7 @@ describe("onExceed: delay", () => {
         let units = 0;
         for (let j = i; j < gone.length; j++) {
           units += gone[j].units;
-          // A slot is at most two milliseconds later than it might be.
+          // A token comes at most two milliseconds later than it might.
           const ms = gone[j].atMs - gone[i].atMs + 2;
           expect(units).toBeLessThanOrEqual(capacity + (rate * ms) / 1_000);
         }

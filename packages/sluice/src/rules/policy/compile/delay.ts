@@ -1,6 +1,6 @@
-// Delays: a rule with `onExceed: delay` on a token bucket lets a request take a slot that is still to
+// Delays: a rule with `onExceed: delay` on a token bucket lets a request take tokens that are still to
 // come. It counts in a bucket that is larger by what refills within the longest delay; a request that
-// goes beyond the bucket's own capacity waits until its slot is there. A wait is at most one
+// goes beyond the bucket's own capacity waits until they are there. A wait is at most one
 // millisecond longer than it has to be, and never shorter.
 
 import type { Verdict } from "../../../base/decision.js";

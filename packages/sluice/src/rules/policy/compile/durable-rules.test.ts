@@ -180,7 +180,7 @@ describe("a durable rule that is leased", () => {
     durable: true,
   };
 
-  it("takes blocks as leases, spends them in process and returns the rest", async () => {
+  it("takes leases, spends them in process and returns the rest", async () => {
     const { policy, ledger } = stand([rule]);
     for (let n = 0; n < 500; n++) await policy.admit(facts);
     const leases = ledger.asked.filter(({ options }) => options?.hold === "lease");

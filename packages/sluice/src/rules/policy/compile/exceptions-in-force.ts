@@ -144,7 +144,7 @@ export class ExceptionsInForce {
     return undefined;
   }
 
-  /** Whether the request lacks a part of the rule's key, and is counted by its address instead. */
+  /** Whether the request has no value for part of the rule's key, and is counted by its address instead. */
   #isByAddress(normalized: NormalizedRequest): boolean {
     const { rule, keyOf } = this.#context;
     return rule.onMissing === "ip" && keyOf(normalized) === undefined;

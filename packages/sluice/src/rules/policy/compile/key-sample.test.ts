@@ -135,7 +135,7 @@ describe("ordinary traffic is not reported", () => {
     }
   });
 
-  it("of a rule that counts everybody together", () => {
+  it("of a rule that counts all callers together", () => {
     const events: PolicyEvent[] = [];
     const rules = { version: 1, rules: [{ id: "a", key: "global", limit: perSecond }] };
     const policy = createPolicy({ rules, onEvent: (event) => events.push(event) });

@@ -96,7 +96,7 @@ describe("rules of several consistencies over one remote store", () => {
     expect(results.map(({ rule }) => rule)).toEqual(["far", "near"]);
   });
 
-  it("give what they leased back as soon as they are idle, whether requests passed or not", async () => {
+  it("return what they leased as soon as they are idle, whether requests passed or not", async () => {
     const { policy, store, clock } = stand([
       { id: "near", consistency: "leased", limit: perMinute(1_000) },
       { id: "far", consistency: "strict", limit: perMinute(30) },
@@ -128,7 +128,7 @@ describe("rules of several consistencies over one remote store", () => {
     expect(store.calls.close).toBe(0);
   });
 
-  it("give leases back at close", async () => {
+  it("return leases at close", async () => {
     const limit = perMinute(1_000);
     const { policy, store, clock } = stand([{ id: "a", consistency: "leased", limit }]);
     for (let i = 0; i < 50; i++) await policy.admit(facts);
@@ -172,7 +172,7 @@ describe("rules of several consistencies over one remote store", () => {
     expect(await remaining(policy)).toEqual([92]);
   });
 
-  it("give a log back out of the lease that it was charged to", async () => {
+  it("refund a log out of the lease that it was charged to", async () => {
     const { policy } = stand([
       {
         id: "log",

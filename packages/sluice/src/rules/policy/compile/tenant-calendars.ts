@@ -53,7 +53,7 @@ export class TenantCalendars {
     return this.#inCalendar(limits, this.#find(unescapeValue(part.slice(TENANT.length))));
   }
 
-  /** A request that lacks another part of the key is counted by its address, which tenants may share. */
+  /** A request without a value for another part of the key is counted by its address, which tenants may share. */
   #isByAddress(key: string): boolean {
     return this.#context.rule.key.length > 1 && !key.includes(TENANT);
   }

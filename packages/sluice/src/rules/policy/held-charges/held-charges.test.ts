@@ -234,7 +234,7 @@ describe("a refund by an operator while a request is under way", () => {
 });
 
 describe("a request that gives up waiting", () => {
-  it("refunds what it holds except its slot, which the store counts as spent", () => {
+  it("refunds what it holds except the tokens that it waited for, which the store counts as spent", () => {
     const settled: (readonly [string, number])[] = [];
     class Listening extends ForwardingStore {
       override settle(settlings: readonly Settling[]) {
@@ -263,7 +263,7 @@ describe("a request that gives up waiting", () => {
   });
 });
 
-describe("the slot of a request that gives up waiting", () => {
+describe("the tokens of a request that gives up waiting", () => {
   it("is kept in its store, where it was held only in case that the request does not go on", () => {
     const kept: string[] = [];
     class Listening extends ForwardingStore {
@@ -329,7 +329,7 @@ describe("cancel", () => {
     expect(remaining(policy)).toEqual([100, 2]);
   });
 
-  it("gives a delayed request's slot back, and all that it was charged besides in other stores", async () => {
+  it("refunds a delayed request's tokens, and all that it was charged besides in other stores", async () => {
     const limit = tokenBucket({ capacity: 1, refillPerSecond: 10 });
     const rules = [
       { id: "near", consistency: "local", limit: perMinute(9) },

@@ -12,7 +12,7 @@ import { noteHold } from "./hold-times.js";
 import type { RequestEnd } from "./request-end.js";
 import { type SettledCost, toKept, toSettledCost } from "./settled-cost.js";
 
-/** A charge that was taken, and what gives it back. */
+/** A charge that was taken, and the receipt that refunds it. */
 interface HeldCharge {
   readonly charge: RuleCharge;
   readonly receipt: ChargeReceipt;
@@ -74,7 +74,9 @@ export class HeldCharges {
       if (charge.ruleLimit.isPermit) noteHold(charge, countedMsOf(context.clock, false));
     }
     if (context.onSettled !== undefined) reportSettled(open, end, context.onSettled);
-    const unused = open.filter(({ charge }) => isSlot(charge) && toKept(charge, end) < charge.cost);
+    const unused = open.filter(
+      ({ charge }) => isWaitable(charge) && toKept(charge, end) < charge.cost,
+    );
     if (unused.length === 0) {
       return settleAll(open, context, ({ charge }) => toKept(charge, end));
     }
@@ -85,20 +87,20 @@ export class HeldCharges {
     );
   }
 
-  /** Gives everything back, for a request that goes no further. Later calls do nothing. */
+  /** Refunds everything, for a request that goes no further. Later calls do nothing. */
   cancel(): MaybePromise<void> {
     return settleAll(this.#take(), this.#context, () => 0);
   }
 
   /**
-   * Refunds all but slots of buckets that delay, for a request that stopped waiting: those who came
-   * after it have delays that depend on its slot. Later calls do nothing.
+   * Refunds all but tokens of buckets that delay, for a request that stopped waiting: those that came
+   * after it have delays that depend on its tokens. Later calls do nothing.
    */
   abandon(): MaybePromise<void> {
-    const isSpent = ({ charge, isBrief }: HeldCharge) => isBrief && isSlot(charge);
+    const isSpent = ({ charge, isBrief }: HeldCharge) => isBrief && isWaitable(charge);
     keepAll(this.#charges.filter(isSpent));
     const open = this.#take().filter((one) => !isSpent(one));
-    return settleAll(open, this.#context, ({ charge }) => (isSlot(charge) ? charge.cost : 0));
+    return settleAll(open, this.#context, ({ charge }) => (isWaitable(charge) ? charge.cost : 0));
   }
 
   #take(): readonly HeldCharge[] {
@@ -128,28 +130,28 @@ function keepAll(held: readonly HeldCharge[]): void {
 }
 
 /** Whether other requests may be waiting behind the charge. A shaper's store sees to that itself. */
-function isSlot({ ruleLimit }: RuleCharge): boolean {
+function isWaitable({ ruleLimit }: RuleCharge): boolean {
   return ruleLimit.isEnlarged;
 }
 
-/** The slots behind which another request waits now. If a store does not say, one is assumed to wait. */
+/** The charges behind which another request waits now. If a store does not say, one is assumed to wait. */
 function findWaitedFor(
-  slots: readonly HeldCharge[],
+  charges: readonly HeldCharge[],
   { clock }: SettleContext,
 ): MaybePromise<ReadonlySet<HeldCharge>> {
-  const found = new Set(slots);
+  const found = new Set(charges);
   const waits: Promise<void>[] = [];
-  for (const slot of slots) {
-    const { counter, key, caller, ruleLimit } = slot.charge;
+  for (const held of charges) {
+    const { counter, key, caller, ruleLimit } = held.charge;
     const nowMs = countedMsOf(clock, false);
     const look = { counter, key, caller, cost: 0, nowMs };
     const note = ([verdict]: readonly Verdict[]) => {
       const { limit } = ruleLimit;
       const { delayMs } = withDelay(verdict, { limit, counted: counter.limit, untaken: 0 });
-      if (delayMs === 0) found.delete(slot);
+      if (delayMs === 0) found.delete(held);
     };
     try {
-      const verdicts = storeOf(slot).peek([look], { blockNowMs: nowMs });
+      const verdicts = storeOf(held).peek([look], { blockNowMs: nowMs });
       if (isThenable(verdicts)) waits.push(Promise.resolve(verdicts).then(note, () => {}));
       else note(verdicts);
     } catch {

@@ -139,7 +139,7 @@ describe("operators' verbs on a key", () => {
     ["leaky bucket", leakyBucket({ queueSize: 10, ratePerSecond: 1 / 60, mode: "meter" })],
     ["quota", quota({ limit: 10, period: "day" })],
     ["two limits", [perMinute(10), quota({ limit: 50, period: "day" })]],
-  ])("say how much a refund really gave back (%s)", (_, limit) => {
+  ])("say how much a refund really returned (%s)", (_, limit) => {
     const policy = policyOf([{ id: "api", limit }]);
     expect(policy.refund("api", "ip:203.0.113.10", 3)).toBe(0);
     for (let i = 0; i < 5; i++) admit(policy);
@@ -148,7 +148,7 @@ describe("operators' verbs on a key", () => {
     expect(policy.refund("api", "ip:203.0.113.10", 1)).toBe(0);
   });
 
-  it("say how much a refund gave back where only one of two limits was in use", () => {
+  it("say how much a refund returned where only one of two limits was in use", () => {
     const clock = new ManualClock(0);
     const limit = [perMinute(10), quota({ limit: 50, period: "day" })];
     const policy = policyOf([{ id: "api", limit }], { clock });
@@ -216,7 +216,7 @@ describe("operators' verbs on a key", () => {
     expect(admit(policy).allowed).toBe(false);
   });
 
-  it("say so if there is no such rule, no such key, or the number is none", () => {
+  it("say so if there is no such rule, no such key, or the number is invalid", () => {
     const policy = policyOf([{ id: "a", key: "user", onMissing: "skip", limit: perMinute(5) }]);
     for (const verb of [
       () => policy.block("b", "user:42", 1),

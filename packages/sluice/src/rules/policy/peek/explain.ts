@@ -89,14 +89,14 @@ export interface ExplainedRule {
   /** What the rule asks of a request. None: it is about all. */
   readonly conditions: readonly ExplainedCondition[];
   /**
-   * Why a rule that matches does not count the request; null if it does. `missing`: the request lacks
-   * what it is counted by; `refused`: and may not pass without.
+   * Why a rule that matches does not count the request; null if it does. `missing`: the request has no value for
+   * part of the key; `refused`: and may not pass without one.
    */
   readonly notApplied: NotCharged | "disabled" | null;
   readonly onExceed: "reject" | "delay" | "shadow";
   /** What is counted: `ip`, `tenant|user`. */
   readonly keyType: string;
-  /** Null if the request lacks a part of it, or the rule does not match and `counters` was not asked for. */
+  /** Null if the request has no value for part of it, or the rule does not match and `counters` was not asked for. */
   readonly key: string | null;
   /** Whose numbers hold: the rule's own, those of the caller's key, exception or tier. Null if none do. */
   readonly from: RuleLimit["from"] | null;

@@ -48,7 +48,7 @@ export interface AdmitOptions {
   readonly cost?: number | undefined;
   /**
    * Whether everything that is charged is held: `finish({ cost })` of the decision settles what the request
-   * really cost under every rule, and `cancel` gives all of it back. Default false.
+   * really cost under every rule, and `cancel` refunds all of it. Default false.
    */
   readonly hold?: boolean | undefined;
   /**

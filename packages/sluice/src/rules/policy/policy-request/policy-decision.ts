@@ -217,8 +217,8 @@ export class PolicyDecision implements Decision {
   }
 
   /**
-   * Refunds what is held, once, for a request that stopped waiting. The slot that it waited for stays
-   * taken under rules with `onExceed: delay`: the delays of later requests depend on it. Never throws.
+   * Refunds what is held, once, for a request that stopped waiting. The tokens that it waited for stay
+   * taken under rules with `onExceed: delay`: the delays of later requests depend on them. Never throws.
    */
   abandon(): MaybePromise<void> {
     return this.#held?.abandon();
@@ -279,7 +279,7 @@ function longestDelay(charges: readonly DecidedRuleCharge[]): number {
   return longest;
 }
 
-/** A rule refuses a request that lacks what it is counted by. */
+/** A rule with `onMissing: refuse` refuses a request without a value for part of its key, such as an API key. */
 export function toMissing(ruleId: string): RefusalCause {
   const retryAfterMs = NOTHING;
   return { reason: "identity", rule: ruleId, retryAfterMs, block: undefined };

@@ -75,7 +75,7 @@ describe("a request that is held", () => {
     expect(await leftOf(policy)).toEqual([80, 30]);
   });
 
-  it("gives all of it back when it is cancelled", async () => {
+  it("refunds all of it when it is cancelled", async () => {
     const policy = policyOf(false);
     await (await policy.admit(facts, { cost: 20, hold: true })).cancel();
     expect(await leftOf(policy)).toEqual([100, 50]);

@@ -20,7 +20,7 @@ const LAST_SHARE = 1 / 4;
 const BRIEF_MS_MAX = 10_000;
 /**
  * The most leases of one key that wait for what is out, where no report says that requests go on. Each sweep
- * returns the oldest beyond half of it as they are; should it be reached in between, one counts as spent.
+ * returns the oldest beyond half of it as they are; if it is reached in between, one counts as spent.
  */
 export const LEAVING_MAX = 64;
 
@@ -215,7 +215,7 @@ export class KeyLeases {
     this.stopAsking();
   }
 
-  /** Waits no longer for the lease that is on its way: should it come, it is not kept. */
+  /** Waits no longer for the lease that is on its way: if it comes, it is not kept. */
   stopAsking(): void {
     this.epoch++;
     this.askingAtMs = Number.POSITIVE_INFINITY;

@@ -1,5 +1,5 @@
 // What a leased store asks of the inner one besides strict decisions: the next lease of a key, in the
-// background and one at a time, and the units that a decision lacks. Failures leave a key strict.
+// background and one at a time, and the units that a decision still needs. Failures leave a key strict.
 
 import type { Verdict } from "../../../base/decision.js";
 import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";

@@ -10,7 +10,7 @@ end
 function bucket.refund(c, limit, receipt, kept, now, stands)
   local debt = debt_of(c, limit, now)
   if limit.delays then
-    -- A shaper refunds only its last slot: requests queued behind it already have their delays.
+    -- A shaper refunds only the last place in its queue: requests queued behind it already have their delays.
     local after = receipt.before + receipt.cost * limit.ticksPerUnit - receipt.lowered
     if debt ~= after - (now - receipt.at) * limit.ticksPerMs then return end
   end

@@ -23,7 +23,7 @@ end
 
 local format = string.format
 
--- Writes a whole number in full: what Lua does by itself keeps 14 digits. Only where texts are
+-- Writes a whole number in full: what Lua does by itself keeps 14 digits. Only where strings are
 -- joined; a command takes numbers as they are.
 local function text(number)
   return format("%d", number)

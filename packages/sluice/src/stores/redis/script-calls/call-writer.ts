@@ -126,7 +126,7 @@ export class CallWriter {
     }
   }
 
-  /** The place of a text in ARGV, behind `fixed` arguments. */
+  /** The place of a string in ARGV, behind `fixed` arguments. */
   text(text: string, fixed: number): number {
     return this.#texts.push(text) + fixed;
   }

@@ -11,13 +11,13 @@ export interface Reconciled {
   readonly period: { readonly startMs: number; readonly endMs: number };
   /** Units that the ledger has charged: those used for good, and all that is `leased`, `reserved` or `lapsed`. */
   readonly charged: number;
-  /** Units that processes counted when they answered, out of the ledger or a block of it. */
+  /** Units that processes counted when they answered, from the ledger or from a lease. */
   readonly admitted: number;
   /** Units of requests that were sent again under their id and answered as before. */
   readonly repeated: number;
   /** Units that processes admitted by `onStoreFailure` while the ledger did not answer: few of them are charged. */
   readonly uncharged: number;
-  /** In blocks that were not returned yet. */
+  /** In leases that were not returned yet. */
   readonly leased: number;
   /** In reservations that were not settled yet. */
   readonly reserved: number;
@@ -147,7 +147,7 @@ function toReconciled(sum: Sum): Reconciled {
   // What was answered twice, or by the fallback, may have been charged; and so may have been, in the period before or
   // after, what was admitted at the edge of this one.
   const counts = { min: counted, max: counted + edge + repeated + uncharged };
-  // A reservation counts from when it was made, even if it expired; of an open block between nothing and all was spent.
+  // A reservation counts from when it was made, even if it expired; of an open lease between nothing and all was spent.
   const known = used + reserved + expired;
   const entries = { min: known - sum.unreportedMax, max: known + leased };
   return {

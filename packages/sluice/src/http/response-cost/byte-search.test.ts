@@ -10,7 +10,7 @@ function indexIn(text: string, wanted: string, from: number, to: number): number
   return found < 0 ? Number.POSITIVE_INFINITY : from + found;
 }
 
-/** A text of few characters, short or long, and two places in it. */
+/** A string of few characters, short or long, and two places in it. */
 const textOf = (...unit: readonly string[]) =>
   fc
     .tuple(

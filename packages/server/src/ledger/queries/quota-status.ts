@@ -23,7 +23,7 @@ export interface QuotaFilter {
 /** Units that are held and not settled yet. */
 export interface HeldUnits {
   readonly reserved: number;
-  /** In blocks that nodes spend by themselves. */
+  /** In leases, which nodes spend by themselves. */
   readonly leased: number;
 }
 

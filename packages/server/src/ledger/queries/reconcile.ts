@@ -1,6 +1,6 @@
 // What processes admitted against what the ledger has charged. Each process counts what it answers, whatever becomes of
 // the charge, and reports the count every few seconds. Where the two differ, the difference is named: who holds which
-// block, who was admitted while the ledger did not answer, and which process has stopped reporting.
+// lease, who was admitted while the ledger did not answer, and which process has stopped reporting.
 
 import type { Reader, Row } from "../../database/database.js";
 import { EDGE_MS } from "../admissions/admission-counts.js";
@@ -25,7 +25,7 @@ export interface ReconcileFilter {
   readonly meter?: string | undefined;
 }
 
-/** A block or reservation that is open. */
+/** A lease or reservation that is open. */
 export interface OpenHold {
   readonly accountId: string;
   readonly meter: string;
