@@ -453,14 +453,8 @@ describe("input", () => {
     ["a plain object as limit", { limit: { capacity: 5, refillPerSecond: 1 } }],
     ["no limits", { limit: [] }],
     ["an empty name", { limit: tokenBucket({ capacity: 5, refillPerSecond: 1 }), name: "" }],
-    [
-      "an invalid store",
-      { limit: tokenBucket({ capacity: 5, refillPerSecond: 1 }), store: {} },
-    ],
-    [
-      "an invalid clock",
-      { limit: tokenBucket({ capacity: 5, refillPerSecond: 1 }), clock: Date },
-    ],
+    ["an invalid store", { limit: tokenBucket({ capacity: 5, refillPerSecond: 1 }), store: {} }],
+    ["an invalid clock", { limit: tokenBucket({ capacity: 5, refillPerSecond: 1 }), clock: Date }],
     ["a clock with an invalid wall", { limit, clock: { now: (): number => 0, wall: 5 } }],
     ["a misspelt option", { limit, clok: 5 }],
     ["an invalid policy", { limit, onStoreFailure: "ignore" }],
