@@ -13,8 +13,8 @@ export interface Costs {
   readonly redisUs: number;
 }
 
-/** What a load needs. */
-export interface Needs {
+/** The machines that a load needs. */
+export interface MachinesNeeded {
   readonly processors: number;
   /** Machines of the shared store, each at {@link STORE_LOAD} of what it can take. */
   readonly stores: number;
@@ -46,7 +46,11 @@ function read(page: string, bench: string, pattern: RegExp): number {
 }
 
 /** What it takes to decide `perSecond` times a second as a run did. */
-export function needsOf(result: RunResult, costs: Costs, perSecond: number): Needs {
+export function machinesNeededFor(
+  result: RunResult,
+  costs: Costs,
+  perSecond: number,
+): MachinesNeeded {
   const asked = Math.min(1, result.storeCallsPerThousand / 1_000);
   const seconds = (1 - asked) / costs.inProcessPerSecond + asked / costs.askedPerSecond;
   const calls = (perSecond * result.storeCallsPerThousand) / 1_000;

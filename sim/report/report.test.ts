@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { runScenario } from "../run.js";
 import { scenarioOf } from "../scenarios.js";
-import { needsOf, readCosts } from "./costs.js";
+import { machinesNeededFor, readCosts } from "./costs.js";
 import { toPlot } from "./plot.js";
 import { toPage } from "./scale-page.js";
 
@@ -31,7 +31,7 @@ describe("costs", () => {
 
   it("say what a load needs", () => {
     const run = { ...result, storeCallsPerThousand: 100, bytesPerThousand: 22_000 };
-    expect(needsOf(run, costs, 10_000_000)).toEqual({
+    expect(machinesNeededFor(run, costs, 10_000_000)).toEqual({
       // 9 of 10 decisions at 5 million a second, 1 of 10 at 50,000.
       processors: 22,
       // A million calls of 4 µs are 4 seconds, at 70%.

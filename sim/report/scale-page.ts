@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { RunResult } from "../run.js";
 import { scenarios } from "../scenarios.js";
 import { percent, toMarkdown, toTable } from "../table.js";
-import { type Costs, needsOf, readCosts, STORE_LOAD } from "./costs.js";
+import { type Costs, machinesNeededFor, readCosts, STORE_LOAD } from "./costs.js";
 import { toPlot } from "./plot.js";
 
 /** The page and its plots, from the root of the repository. */
@@ -82,7 +82,7 @@ function toNeedsTable(results: readonly RunResult[], costs: Costs): string {
   const rows = results
     .filter(({ scenario }) => scenario === FLEET)
     .map((result) => {
-      const needs = needsOf(result, costs, DECISIONS_PER_SECOND);
+      const needs = machinesNeededFor(result, costs, DECISIONS_PER_SECOND);
       const network = needs.gigabitsPerSecond;
       return [
         result.consistency,

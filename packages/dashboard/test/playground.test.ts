@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(stopAll);
 
 /** What the card of an algorithm says. */
-function lane(page: Page, name: string) {
+function cardOf(page: Page, name: string) {
   return page.getByRole("region", { name, exact: true });
 }
 
@@ -40,11 +40,11 @@ async function reopened(page: Page): Promise<string> {
 describe("the playground", () => {
   it("shows the double burst of a fixed window, and what clients see of it", async () => {
     const { page, context, faults } = await openPage(`${url}playground`);
-    const fixed = lane(page, "Fixed window");
+    const fixed = cardOf(page, "Fixed window");
     await fixed.getByText("20 in one minute, limit 10").waitFor();
     await expect.poll(() => fixed.innerText()).toMatch(/Admits 20 within .* twice the limit/);
     await expect.poll(() => fixed.innerText()).toMatch(/200 OK at 1:00/);
-    const log = lane(page, "Sliding window log");
+    const log = cardOf(page, "Sliding window log");
     await expect
       .poll(() => log.innerText())
       .toMatch(/429 Too Many Requests[\s\S]*Retry-After:\s*60/);
@@ -109,7 +109,7 @@ describe("the playground", () => {
     const { page, context, faults } = await openPage(`${url}playground?limit=7&cost=2`, {
       permissions: ["clipboard-read", "clipboard-write"],
     });
-    const bucket = lane(page, "Token bucket");
+    const bucket = cardOf(page, "Token bucket");
     // It says so for two seconds only: the wait starts first.
     const isCopied = bucket.getByRole("button", { name: "Copied" }).waitFor();
     await bucket.getByRole("button", { name: "Copy as rule" }).click();
@@ -156,7 +156,7 @@ describe("the playground as a site of its own", () => {
       viewport: { width: 390, height: 844 },
       colorScheme: "dark",
     });
-    await lane(page, "Fixed window").getByText("refused").first().waitFor();
+    await cardOf(page, "Fixed window").getByText("refused").first().waitFor();
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
     expect(await findingsOf(page)).toEqual([]);
     expect(faults).toEqual([]);

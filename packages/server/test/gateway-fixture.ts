@@ -25,7 +25,7 @@ export interface SeenRequest {
 }
 
 /** Answers a request that is there in full. Default: 200, with the path as its body. */
-export type Answer = (seen: SeenRequest, response: ServerResponse) => void;
+export type Responder = (seen: SeenRequest, response: ServerResponse) => void;
 
 /** An upstream that remembers. */
 export class FakeUpstream {
@@ -37,7 +37,7 @@ export class FakeUpstream {
   /** Connections that are open. */
   readonly sockets = new Set<Socket>();
 
-  constructor(answer: Answer = answerPath, options: ServerOptions = {}) {
+  constructor(answer: Responder = answerPath, options: ServerOptions = {}) {
     this.server = createServer({ keepAliveTimeout: 60_000, ...options }, (request, response) => {
       void this.#take(request, response, answer);
     });
@@ -47,7 +47,11 @@ export class FakeUpstream {
     });
   }
 
-  async #take(request: IncomingMessage, response: ServerResponse, answer: Answer): Promise<void> {
+  async #take(
+    request: IncomingMessage,
+    response: ServerResponse,
+    answer: Responder,
+  ): Promise<void> {
     const { method = "", url = "", rawHeaders, headers } = request;
     this.begun.push(url);
     let body = "";
@@ -80,7 +84,7 @@ function answerPath({ url }: SeenRequest, response: ServerResponse): void {
 
 /** How a fixture differs from the default. */
 export interface FixtureOptions {
-  readonly answer?: Answer;
+  readonly answer?: Responder;
   readonly upstreamServer?: ServerOptions;
   /** Default: none. */
   readonly rules?: readonly object[];

@@ -15,7 +15,7 @@ export interface RequestTarget {
 
 // The kind of a character of a path. Characters that a URI must escape are escaped rather than refused: servers read both
 // forms as the same.
-const PLAIN = 0;
+const ORDINARY = 0;
 const SLASH = 1;
 const DOT = 2;
 const ESCAPE = 3;
@@ -40,7 +40,7 @@ export function readRequestTarget(
   if (charCodeAt.call(url, 0) !== 0x2f) return readOther(url, method, host);
   for (let i = 1; i < url.length; i++) {
     const kind = KINDS[charCodeAt.call(url, i)];
-    if (kind === PLAIN) continue;
+    if (kind === ORDINARY) continue;
     if (kind === QUERY) return join(url.slice(0, i), url, i);
     const isTidySlash = kind === SLASH && KINDS[charCodeAt.call(url, i - 1)] !== SLASH;
     const isInnerDot = kind === DOT && KINDS[charCodeAt.call(url, i - 1)] !== SLASH;
@@ -92,7 +92,7 @@ function toUnreserved(path: string): string | undefined {
       if (byte >= 0xc0 && isOverlong(byte, byteAt(path, i + 3))) return undefined;
       isEscaped = !isUnreserved(byte);
       i += 2;
-    } else if (kind !== PLAIN && kind !== SLASH && kind !== DOT && !isEscaped) return undefined;
+    } else if (kind !== ORDINARY && kind !== SLASH && kind !== DOT && !isEscaped) return undefined;
     if (isEscaped) {
       written[length++] = 0x25;
       written[length++] = HEX.charCodeAt(byte >> 4);
@@ -156,7 +156,7 @@ function toKinds(): Uint8Array {
   kinds.fill(TO_ESCAPE, 0x80, 0x100);
   for (const letter of '"<>[]^`{|}') kinds[letter.charCodeAt(0)] = TO_ESCAPE;
   for (let code = 0x21; code < 0x7f; code++) {
-    if (/[\w~!$&'()*+,;=:@-]/.test(String.fromCharCode(code))) kinds[code] = PLAIN;
+    if (/[\w~!$&'()*+,;=:@-]/.test(String.fromCharCode(code))) kinds[code] = ORDINARY;
   }
   kinds[0x2f] = SLASH;
   kinds[0x2e] = DOT;

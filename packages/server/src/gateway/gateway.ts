@@ -18,8 +18,8 @@ import type { GatewayConfig, RouteConfig } from "../config/config.js";
 import { Routes } from "../config/routes.js";
 import type { Core, Listener } from "../core/core.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import { Entry, type EntryHost } from "./entry.js";
 import { toRefusal } from "./gateway-replies.js";
+import { type DispatcherHost, RequestDispatcher } from "./request-dispatcher.js";
 import { toRequestIds } from "./request-ids.js";
 import { TICK_MS } from "./upstream/connection-pool.js";
 import { Upstream } from "./upstream/upstream.js";
@@ -41,7 +41,7 @@ export async function openGateway(core: Core): Promise<Listener> {
 }
 
 /** The gateway of one process. */
-class Gateway implements Listener, EntryHost, Http1Handler {
+class Gateway implements Listener, DispatcherHost, Http1Handler {
   readonly name = "gateway";
   url = "";
   readonly requestHandler: RequestHandler;
@@ -57,7 +57,7 @@ class Gateway implements Listener, EntryHost, Http1Handler {
   readonly #trusted: TrustedProxies;
   readonly #server: Http1Server;
   readonly #tls: TlsServer | undefined;
-  readonly #entry: Entry;
+  readonly #dispatcher: RequestDispatcher;
   #stopTicks: CancelTimer | undefined = undefined;
 
   constructor(core: Core, gateway: GatewayConfig) {
@@ -92,7 +92,7 @@ class Gateway implements Listener, EntryHost, Http1Handler {
       this.#upstreams.set(name, made);
     }
     this.#trusted = new TrustedProxies(identity.trustedProxies ?? []);
-    this.#entry = new Entry(this);
+    this.#dispatcher = new RequestDispatcher(this);
     this.#tls = toTlsServer(gateway, telemetry);
     this.#server = new Http1Server(toBounds(gateway), this, this.#tls?.server);
   }
@@ -105,7 +105,7 @@ class Gateway implements Listener, EntryHost, Http1Handler {
   }
 
   onExchange(exchange: Exchange): void {
-    this.#entry.take(exchange);
+    this.#dispatcher.take(exchange);
   }
 
   toRefusal(status: RefusalStatus): string {

@@ -18,7 +18,7 @@ export function toUsageReport({
   clock,
 }: Pick<Core, "readLedger" | "clock">): ReportCaller {
   return async ({ tenant }: Facts) => {
-    if (typeof tenant !== "string" || !PLAIN.test(tenant)) return refuse(403, NO_TENANT);
+    if (typeof tenant !== "string" || !TENANT_NAME.test(tenant)) return refuse(403, NO_TENANT);
     if (readLedger === undefined) return refuse(404, NO_LEDGER);
     const nowMs = clock.wall?.() ?? clock.now();
     return toJsonReply(await readTenant(await readLedger(), tenant, nowMs));
@@ -26,7 +26,7 @@ export function toUsageReport({
 }
 
 /** Names of tenants; with any other character a name could be the key of another tenant's user: `acme|user:42`. */
-const PLAIN = /^[\w.@-]{1,100}$/;
+const TENANT_NAME = /^[\w.@-]{1,100}$/;
 const NO_TENANT = "usage is shown to callers with a tenant, and this request has none";
 const NO_LEDGER = "this service keeps no ledger: set ledger.database or control.database";
 

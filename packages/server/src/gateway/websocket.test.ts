@@ -105,7 +105,7 @@ async function open(url: string): Promise<RawClient> {
   return client;
 }
 
-const PLAIN = "GET /plain HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n";
+const NOT_A_WEBSOCKET = "GET /plain HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n";
 
 function ask(path: string, fields = "", behind = ""): string {
   return `GET ${path} HTTP/1.1\r\nHost: example.com\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Key: k\r\nSec-WebSocket-Version: 13\r\n${fields}\r\n${behind}`;
@@ -197,7 +197,7 @@ describe("an upgrade to a WebSocket", () => {
     expect(answers.filter((text) => text.startsWith("HTTP/1.1 503 "))).toHaveLength(55);
     expect(upstream.upgrades).toHaveLength(5);
     const statusOfNext = async () => {
-      const text = await rawExchange(url, PLAIN);
+      const text = await rawExchange(url, NOT_A_WEBSOCKET);
       return text.slice("HTTP/1.1 ".length, "HTTP/1.1 200".length);
     };
     expect(await statusOfNext()).toBe("503");

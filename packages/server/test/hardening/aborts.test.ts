@@ -2,7 +2,7 @@
 
 import { connectTo, type RawClient } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
-import { type Answer, type GatewayFixture, startFixture } from "../gateway-fixture.js";
+import { type GatewayFixture, type Responder, startFixture } from "../gateway-fixture.js";
 
 const PLACES = 8;
 const RULE = {
@@ -19,7 +19,7 @@ afterEach(async () => {
 });
 
 /** `/wait` is never answered, `/half` by half, `/drip` without end; the rest immediately. */
-const answer: Answer = ({ url }, response) => {
+const answer: Responder = ({ url }, response) => {
   if (url === "/wait") return;
   if (url === "/half") response.writeHead(200, { "Content-Length": "10" }).write("half");
   else if (url === "/drip") {

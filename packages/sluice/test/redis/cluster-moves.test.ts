@@ -79,7 +79,7 @@ describe.each(Object.entries(clients))("slots that move under load, over %s", (t
     });
     const keys = callers(8);
     await decidesAgain(limiter, callers(50, "caller"));
-    const load = new Load({ limiter, keys, lanes: 16, pauseMs: 15 });
+    const load = new Load({ limiter, keys, concurrency: 16, pauseMs: 15 });
     const isFull = () => keys.every((key) => load.admitted.get(key) === LIMIT);
     let moves = 0;
     for (let round = 0; round < ROUNDS_MAX && (moves < MOVES_MIN || !isFull()); round++) {
@@ -144,7 +144,7 @@ describe("a primary that is killed (kill -9) under load", () => {
       await decidesAgain(limiter, keys);
       const slot = cluster.slotOf(`{${keys[0]}}`);
       const victim = await cluster.ownerOf(slot);
-      const load = new Load({ limiter, keys, lanes: 8, pauseMs: 2 });
+      const load = new Load({ limiter, keys, concurrency: 8, pauseMs: 2 });
       await load.runFor(RECOVERY_MS_MAX, () => load.admittedMax >= LIMIT - 1);
       await victim.kill();
       await cluster.failedOver(slot, victim);
@@ -171,7 +171,7 @@ describe("a primary that hangs under load", () => {
     await decidesAgain(limiter, keys);
     const slot = cluster.slotOf(`{${keys[0]}}`);
     const victim = await cluster.ownerOf(slot);
-    const load = new Load({ limiter, keys, lanes: 8, pauseMs: 2 });
+    const load = new Load({ limiter, keys, concurrency: 8, pauseMs: 2 });
     victim.pause();
     await cluster.failedOver(slot, victim);
     await decidesAgain(limiter, callers(50, "caller"));

@@ -1,4 +1,4 @@
-// Traffic that goes on while a test breaks servers: lanes that ask one check after the other, over a
+// Traffic that goes on while a test breaks servers: callers that ask one check after the other, over a
 // few keys in turn, and a record of all that was answered.
 
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
@@ -9,8 +9,8 @@ export interface LoadOptions {
   readonly limiter: Limiter<false>;
   readonly keys: readonly string[];
   /** Checks that are under way at the same time; default 8. */
-  readonly lanes?: number;
-  /** A pause between two checks of a lane, in milliseconds; default 0: the next turn. */
+  readonly concurrency?: number;
+  /** A pause between two checks of a caller, in milliseconds; default 0: the next turn. */
   readonly pauseMs?: number;
 }
 
@@ -23,13 +23,13 @@ export class Load {
   readonly rejections: unknown[] = [];
   slowestMs = 0;
   readonly #options: LoadOptions;
-  readonly #lanes: Promise<void>[];
+  readonly #callers: Promise<void>[];
   #isStopped = false;
 
   constructor(options: LoadOptions) {
     this.#options = options;
-    const { lanes = 8 } = options;
-    this.#lanes = Array.from({ length: lanes }, (_, lane) => this.#run(lane));
+    const { concurrency = 8 } = options;
+    this.#callers = Array.from({ length: concurrency }, (_, caller) => this.#run(caller));
   }
 
   /** Lets it run for a while, or until `isEnough`, and at most for `msMax`. */
@@ -41,7 +41,7 @@ export class Load {
   /** Ends it when every check that is under way is answered. */
   async stop(): Promise<this> {
     this.#isStopped = true;
-    await Promise.all(this.#lanes);
+    await Promise.all(this.#callers);
     return this;
   }
 
@@ -50,9 +50,9 @@ export class Load {
     return Math.max(0, ...this.admitted.values());
   }
 
-  async #run(lane: number): Promise<void> {
+  async #run(caller: number): Promise<void> {
     const { limiter, keys, pauseMs = 0 } = this.#options;
-    for (let i = lane; !this.#isStopped; i++) {
+    for (let i = caller; !this.#isStopped; i++) {
       const key = keys[i % keys.length] as string;
       const startMs = performance.now();
       try {

@@ -217,7 +217,7 @@ describe("connections that are cut", () => {
     "(%s) mid-flight: no rejection, no key past its limit",
     async (how) => {
       const limiter = limiterWith("local");
-      const load = new Load({ limiter, keys: callers(10), lanes: 16 });
+      const load = new Load({ limiter, keys: callers(10), concurrency: 16 });
       for (let cuts = 0; cuts < 30; cuts++) {
         const before = load.sources.store ?? 0;
         await load.runFor(RECOVERY_MS_MAX, () => (load.sources.store ?? 0) > before);
@@ -247,7 +247,7 @@ describe("connections that are cut", () => {
   it("every third reply instead of passing it on: no more is admitted than charged", async () => {
     const limiter = limiterWith("closed");
     proxy.cutEvery(3);
-    const load = new Load({ limiter, keys: ["user:1"], lanes: 4 });
+    const load = new Load({ limiter, keys: ["user:1"], concurrency: 4 });
     await load.runFor(1_500);
     await load.stop();
     await proxy.heal();
@@ -262,7 +262,7 @@ describe("a partition", () => {
   it("each decision is answered in time, the breaker opens, and after it the store decides again", async () => {
     const limiter = limiterWith("local");
     proxy.partition();
-    const load = new Load({ limiter, keys: callers(10), lanes: 16, pauseMs: 2 });
+    const load = new Load({ limiter, keys: callers(10), concurrency: 16, pauseMs: 2 });
     await load.runFor(RECOVERY_MS_MAX, () => guarded.stats.state !== "closed");
     expect(guarded.stats.state).not.toBe("closed");
     await load.runFor(500);

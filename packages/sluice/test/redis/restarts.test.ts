@@ -51,7 +51,7 @@ describe("SCRIPT FLUSH every few milliseconds under load", () => {
   it("is not noticed: each of 10 keys is admitted exactly 100 times, by the store alone", async () => {
     const limiter = limiterWith({ onStoreFailure: "closed", timeoutMs: 20_000 });
     const keys = callers(10);
-    const load = new Load({ limiter, keys, lanes: 32 });
+    const load = new Load({ limiter, keys, concurrency: 32 });
     for (let flushes = 0; flushes < 100; flushes++) {
       await server.command("SCRIPT", "FLUSH");
       await sleep(3);
@@ -73,7 +73,7 @@ describe.each(policies)("with onStoreFailure %s", (onStoreFailure) => {
     // The breaker closes soon again, so that the store is busy at nearly every kill.
     const care = { timeoutMs: 200, breaker: { openMs: 5 } };
     const limiter = limiterWith({ store: resilient(store, care), onStoreFailure });
-    const load = new Load({ limiter, keys: callers(20), lanes: 16 });
+    const load = new Load({ limiter, keys: callers(20), concurrency: 16 });
     const random = new Random(`kills ${onStoreFailure}`);
     let killed = 0;
     for (let kills = 0; kills < 40; kills++) {
@@ -93,7 +93,7 @@ describe.each(policies)("with onStoreFailure %s", (onStoreFailure) => {
   it("restarts without persistence under load: one more limit for each, and all recovers", async () => {
     const restarts = 3;
     const limiter = limiterWith({ onStoreFailure, timeoutMs: 200 });
-    const load = new Load({ limiter, keys: callers(5), lanes: 16 });
+    const load = new Load({ limiter, keys: callers(5), concurrency: 16 });
     for (let i = 0; i < restarts; i++) {
       const before = load.sources.store ?? 0;
       await load.runFor(RECOVERY_MS_MAX, () => (load.sources.store ?? 0) > before + 600);
@@ -118,7 +118,7 @@ describe("restarts of a server that writes everything to disk first", () => {
       store: resilient(lastingStore, care),
       onStoreFailure: "closed",
     });
-    const load = new Load({ limiter, keys: callers(5), lanes: 4, pauseMs: 2 });
+    const load = new Load({ limiter, keys: callers(5), concurrency: 4, pauseMs: 2 });
     for (let i = 0; i < 3; i++) {
       const before = load.sources.store ?? 0;
       await load.runFor(RECOVERY_MS_MAX, () => (load.sources.store ?? 0) > before + 100);
@@ -149,7 +149,7 @@ describe("a server that dies and comes back", () => {
     const limiter = limiterWith({ store: guarded, onStoreFailure: "closed" });
     await recovers(limiter);
     await server.kill();
-    const load = new Load({ limiter, keys: ["user:1"], lanes: 4, pauseMs: 1 });
+    const load = new Load({ limiter, keys: ["user:1"], concurrency: 4, pauseMs: 1 });
     await load.runFor(RECOVERY_MS_MAX, () => events.length > 0);
     await server.restart();
     await load.runFor(RECOVERY_MS_MAX, () => events.length > 1);

@@ -57,7 +57,7 @@ describe("a failover under load", () => {
     const limiter = limiterWith("local");
     await decidesAgain(limiter);
     const before = await group.primary();
-    const load = new Load({ limiter, keys: callers(5), lanes: 8, pauseMs: 1 });
+    const load = new Load({ limiter, keys: callers(5), concurrency: 8, pauseMs: 1 });
     await eventually(() => expect(load.admittedMax).toBe(LIMIT));
     await before.kill();
     const after = await group.failedOver(before);
@@ -79,7 +79,7 @@ describe("a failover under load", () => {
     const limiter = limiterWith("closed");
     await decidesAgain(limiter);
     const before = await group.primary();
-    const load = new Load({ limiter, keys: callers(5), lanes: 8, pauseMs: 1 });
+    const load = new Load({ limiter, keys: callers(5), concurrency: 8, pauseMs: 1 });
     before.pause();
     await group.failedOver(before);
     await decidesAgain(limiter);

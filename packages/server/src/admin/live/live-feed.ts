@@ -6,7 +6,7 @@ import type { ServerResponse } from "node:http";
 import { every } from "../../base/clock.js";
 import { ServerError, show } from "../../base/errors.js";
 import { Fleet } from "./fleet.js";
-import { LiveViews, type View } from "./live-view.js";
+import { type LiveView, LiveViews } from "./live-view.js";
 import { NodeReader, type NodeSources } from "./node-reader.js";
 import { OtherNodes } from "./other-nodes.js";
 
@@ -19,7 +19,7 @@ const UNREAD_BYTES_MAX = 65_536;
 const ALL_RULES_UNREAD_BYTES_MAX = 262_144;
 
 /** An open page. */
-export interface LivePage extends View {
+export interface LivePage extends LiveView {
   readonly response: ServerResponse;
   /** Whether its caller still may see it: the session has not ended, the token was not revoked. */
   isAuthorized(): boolean;
@@ -117,7 +117,7 @@ export class LiveFeed {
     for (const page of [...this.#pages.keys()]) this.#remove(page);
   }
 
-  async #start(page: View): Promise<void> {
+  async #start(page: LiveView): Promise<void> {
     const picked = new Set(page.node === undefined ? [] : [page.node]);
     await Promise.all([this.#reader.read(), this.#fleet.ask(picked)]);
   }

@@ -18,7 +18,7 @@ import {
 } from "./live-event.js";
 import { mergeNodes, type NamedSecond, toIdle } from "./merge-nodes.js";
 import { toLiveFleet, toSilence } from "./node-list.js";
-import { busynessOf, type NodeReader, type NodeReading } from "./node-reader.js";
+import { busynessOf, type NodeReader, type NodeSpan } from "./node-reader.js";
 import type { OtherNodes } from "./other-nodes.js";
 
 const SECOND_MS = 1_000;
@@ -30,7 +30,7 @@ const REFUSALS_MAX = 10;
 const FIRST_REFUSALS_MAX = 20;
 
 /** What a page shows. */
-export interface View {
+export interface LiveView {
   /** The name of a node; undefined: the whole fleet. */
   readonly node: string | undefined;
   /** Whether keys are in clear. */
@@ -62,7 +62,7 @@ export class LiveViews {
   }
 
   /** The last minutes. */
-  async toBegin(view: View): Promise<LiveBegin> {
+  async toBegin(view: LiveView): Promise<LiveBegin> {
     const { reader } = this.#sources;
     const followers = this.#followersIn(view);
     const own = this.#isOwn(view.node) ? [await reader.past()] : [];
@@ -76,12 +76,12 @@ export class LiveViews {
   }
 
   /** How many nodes of the view have still to report their last minutes. */
-  pastMissing(view: View): number {
+  pastMissing(view: LiveView): number {
     return this.#followersIn(view).filter(({ past }) => past === undefined).length;
   }
 
   /** The last second. @param own - What this node has just read. */
-  toTick(view: View, own: NodeReading): LiveTick {
+  toTick(view: LiveView, own: NodeSpan): LiveTick {
     const { fleet, hashKey, control, others } = this.#sources;
     const followers = this.#followersIn(view);
     const silent = followers.filter((node) => fleet.isSilent(node));
@@ -114,7 +114,7 @@ export class LiveViews {
   }
 
   /** Never empty: of a node that is silent nothing is known about this second. */
-  #membersOf(view: View, own: NodeReading, followers: readonly FleetNode[]): NamedSecond[] {
+  #membersOf(view: LiveView, own: NodeSpan, followers: readonly FleetNode[]): NamedSecond[] {
     const { fleet, control } = this.#sources;
     const members: NamedSecond[] = [];
     if (this.#isOwn(view.node))
@@ -126,7 +126,7 @@ export class LiveViews {
     return [{ name: view.node ?? "", second: toIdle(followers.at(0)?.second ?? own.second) }];
   }
 
-  #followersIn({ node }: View): readonly FleetNode[] {
+  #followersIn({ node }: LiveView): readonly FleetNode[] {
     const { fleet } = this.#sources;
     if (node === undefined) return fleet.nodes;
     const found = this.#isOwnName(node) ? undefined : fleet.find(node);
@@ -141,7 +141,7 @@ export class LiveViews {
     return node === this.#sources.control.nodeName?.();
   }
 
-  #toRefusals(received: readonly ReceivedRefusal[], { showsKeys }: View, limit: number) {
+  #toRefusals(received: readonly ReceivedRefusal[], { showsKeys }: LiveView, limit: number) {
     const hashKey = showsKeys ? undefined : this.#sources.hashKey;
     return received
       .map(({ refusal, receivedMs }) => ({ refusal, receivedMs, atMs: receivedMs - refusal.ageMs }))

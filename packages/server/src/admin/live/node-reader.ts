@@ -24,7 +24,7 @@ import type { AdminControl } from "../service-control.js";
 import { toNotices } from "./notices.js";
 
 const SECOND_MS = 1_000;
-/** Rules of a reading, the busiest; a report to another node has fewer. */
+/** Rules of a span, the busiest; a report to another node has fewer. */
 const RULES_MAX = 1_000;
 
 /** What a node is read from. */
@@ -33,8 +33,8 @@ export interface NodeSources {
   readonly control: AdminControl;
 }
 
-/** One reading. */
-export interface NodeReading {
+/** What a node did in the span since it was last read. */
+export interface NodeSpan {
   readonly second: NodeSecond;
   /** When the span began and ended, by the wall clock. */
   readonly fromMs: number;
@@ -65,7 +65,7 @@ export class NodeReader {
   }
 
   /** What happened since the last reading; the first one after `forget` has nothing but the latest refusals. */
-  async read(): Promise<NodeReading> {
+  async read(): Promise<NodeSpan> {
     if (this.#before === undefined) this.#seconds = [...(await this.past())];
     const counts = await this.#readCounts();
     const now = { counts, atMs: wallMs(), steadyMs: readMs() };

@@ -31,7 +31,7 @@ const JOB_MS_MAX = 60_000;
 const IDLE_MS_MAX = 10_000;
 const MEMORY_MB_MAX = 1_024;
 
-type Answer = Exclude<ReadAnswer, { next: unknown }>;
+type FinalAnswer = Exclude<ReadAnswer, { next: unknown }>;
 
 interface Waiting {
   readonly job: ThreadJob;
@@ -39,7 +39,7 @@ interface Waiting {
   readonly rules: Rule[];
   /** What the rules belong to; undefined until they were read. */
   read?: ReadRules;
-  readonly resolve: (answer: Answer & { rules: Rule[] }) => void;
+  readonly resolve: (answer: FinalAnswer & { rules: Rule[] }) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -88,7 +88,7 @@ class ThreadReader {
   #current: Waiting | undefined;
   #cancel: CancelTimer = () => {};
 
-  ask(job: ThreadJob): Promise<Answer & { rules: Rule[] }> {
+  ask(job: ThreadJob): Promise<FinalAnswer & { rules: Rule[] }> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.length >= JOBS_MAX) {
         reject(new ServerError("SLUICE_RULES_BUSY", `${JOBS_MAX} wait; try again in a moment`));
@@ -135,7 +135,7 @@ class ThreadReader {
   }
 
   /** Undefined while rules are still to be taken over. */
-  #toWhole(answer: ReadAnswer): (Answer & { rules: Rule[] }) | undefined {
+  #toWhole(answer: ReadAnswer): (FinalAnswer & { rules: Rule[] }) | undefined {
     const { rules = [], read } = this.#current ?? {};
     if (!("next" in answer)) {
       if (!("messages" in answer) || answer.messages === 0) return { ...answer, rules };

@@ -42,7 +42,7 @@ export interface LimitRequest {
 }
 
 /** A key of a rule. */
-export interface RuleTarget {
+export interface RuleRequest {
   readonly rule: string;
   readonly key: string;
 }
@@ -58,7 +58,7 @@ export function isFactsRequest(request: object): request is FactsRequest {
 }
 
 /** Whether it is about a key of a rule. */
-export function isRuleTarget(request: object): request is RuleTarget {
+export function isRuleRequest(request: object): request is RuleRequest {
   return "rule" in request;
 }
 
@@ -79,7 +79,7 @@ const ownLimit = {
   ),
   key: required(anyKey, "Who is counted: `user:42`."),
 };
-const ruleTarget = {
+const ruleAndKey = {
   rule: required(anyString(NAME_LENGTH_MAX), "The id of a rule."),
   key: required(anyKey, "As the rule counts it: `user:42`, `ip:203.0.113.10`."),
 };
@@ -119,16 +119,19 @@ export function toInputs(apiKeys: ApiKeyInput) {
       cost: required(units, "What it really cost."),
     }),
     held: objectInPlace({ id }),
-    refund: eitherOf<RuleTarget & { cost?: number | undefined }, LimitRequest>(
-      ["rule", objectInPlace({ ...ruleTarget, cost: grant })],
+    refund: eitherOf<RuleRequest & { cost?: number | undefined }, LimitRequest>(
+      ["rule", objectInPlace({ ...ruleAndKey, cost: grant })],
       ["limit", objectInPlace({ ...ownLimit, cost: grant })],
     ),
-    block: eitherOf<RuleTarget & { forMs: number | null }, LimitRequest & { forMs: number | null }>(
-      ["rule", objectInPlace({ ...ruleTarget, forMs })],
+    block: eitherOf<
+      RuleRequest & { forMs: number | null },
+      LimitRequest & { forMs: number | null }
+    >(
+      ["rule", objectInPlace({ ...ruleAndKey, forMs })],
       ["limit", objectInPlace({ ...ownLimit, forMs })],
     ),
-    target: eitherOf<RuleTarget, LimitRequest>(
-      ["rule", objectInPlace(ruleTarget)],
+    target: eitherOf<RuleRequest, LimitRequest>(
+      ["rule", objectInPlace(ruleAndKey)],
       ["limit", objectInPlace(ownLimit)],
     ),
     explain: objectInPlace({

@@ -14,9 +14,9 @@ import { RESERVATION_MS } from "./open-holds.js";
 import {
   type FactsRequest,
   isFactsRequest,
-  isRuleTarget,
+  isRuleRequest,
   type LimitRequest,
-  type RuleTarget,
+  type RuleRequest,
 } from "./verb-inputs.js";
 
 /** The answer of verbs that have nothing to report. */
@@ -197,12 +197,12 @@ export class Verbs {
 
   /** Gives units back. */
   refund(
-    target: (RuleTarget & { cost?: number | undefined }) | LimitRequest,
+    target: (RuleRequest & { cost?: number | undefined }) | LimitRequest,
     call: Call,
   ): MaybePromise<string> {
     const { key, cost = 1 } = target;
     return andThen(
-      isRuleTarget(target)
+      isRuleRequest(target)
         ? this.#policy.refund(target.rule, key, cost, { requestId: call.requestId })
         : this.#limiterOf(target, call).refund(key, cost),
       (refunded) => `{"ok":true,"refunded":${refunded}}`,
@@ -211,13 +211,13 @@ export class Verbs {
 
   /** Blocks a key for `forMs`, or until it is unblocked if that is null. */
   block(
-    target: (RuleTarget | LimitRequest) & { forMs: number | null },
+    target: (RuleRequest | LimitRequest) & { forMs: number | null },
     call: Call,
   ): MaybePromise<string> {
     const { key } = target;
     const forMs = target.forMs ?? Number.POSITIVE_INFINITY;
     return andThen(
-      isRuleTarget(target)
+      isRuleRequest(target)
         ? this.#policy.block(target.rule, key, forMs)
         : this.#limiterOf(target, call).block(key, forMs),
       done,
@@ -225,9 +225,9 @@ export class Verbs {
   }
 
   /** Ends a block. */
-  unblock(target: RuleTarget | LimitRequest, call: Call): MaybePromise<string> {
+  unblock(target: RuleRequest | LimitRequest, call: Call): MaybePromise<string> {
     return andThen(
-      isRuleTarget(target)
+      isRuleRequest(target)
         ? this.#policy.unblock(target.rule, target.key)
         : this.#limiterOf(target, call).unblock(target.key),
       (wasBlocked) => `{"ok":true,"wasBlocked":${wasBlocked}}`,
@@ -235,9 +235,9 @@ export class Verbs {
   }
 
   /** Forgets what a key has used. */
-  reset(target: RuleTarget | LimitRequest, call: Call): MaybePromise<string> {
+  reset(target: RuleRequest | LimitRequest, call: Call): MaybePromise<string> {
     return andThen(
-      isRuleTarget(target)
+      isRuleRequest(target)
         ? this.#policy.reset(target.rule, target.key, { requestId: call.requestId })
         : this.#limiterOf(target, call).reset(target.key),
       done,

@@ -25,7 +25,7 @@ const EARLIER_MS = 86_400_000;
 /** By how much clocks of nodes may differ, and a request may wait, at the end of a period. */
 const BOUNDARY_MS = 60_000;
 
-const PLAIN: DurableOptions = { carryOverMax: 0, alertShares: [] };
+const DEFAULTS: DurableOptions = { carryOverMax: 0, alertShares: [] };
 
 /** The account of a charge, in the period that holds `nowMs`. */
 export function toSpec(
@@ -34,7 +34,7 @@ export function toSpec(
 ): AccountSpec {
   const limit = toQuota(counter);
   const { startMs, endMs } = quotaPeriod(limit, nowMs);
-  const { scope: meter, part, durable = PLAIN } = counter;
+  const { scope: meter, part, durable = DEFAULTS } = counter;
   const name = { meter, part, subject: toSubject(key), startsAtMs: startMs };
   return { id: accountIdOf(name), name, endsAtMs: endMs, limit, durable };
 }

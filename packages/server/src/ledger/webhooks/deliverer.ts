@@ -1,4 +1,4 @@
-// Sends what is due. Each webhook has its own lane with a bounded number of deliveries in flight, so a slow receiver
+// Sends what is due. Each webhook has its own queue with a bounded number of deliveries in flight, so a slow receiver
 // holds up only its own. Several nodes may run this over one database: a delivery is claimed before it is sent, and a
 // node that dies in between leaves a claim that ends by itself.
 
@@ -40,7 +40,7 @@ export interface DelivererOptions {
   readonly chance: () => number;
 }
 
-interface Lane {
+interface WebhookQueue {
   webhook: WebhookConfig;
   target: PostTarget;
   inFlight: number;
@@ -53,7 +53,7 @@ interface Lane {
 export class Deliverer {
   readonly outcomes: DeliveryOutcomes = { delivered: 0, retried: 0, failed: 0, expired: 0 };
   readonly #options: DelivererOptions;
-  #lanes: readonly Lane[] = [];
+  #queues: readonly WebhookQueue[] = [];
   readonly #agent = `Sluice/${readVersion()}`;
   readonly #sending = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
@@ -72,21 +72,21 @@ export class Deliverer {
    */
   use(webhooks: readonly WebhookConfig[]): void {
     const ends = webhooks.map((webhook) => ({ webhook, target: toTarget(webhook) }));
-    this.#lanes = ends.map((end) => {
-      const known = this.#lanes.find(({ webhook }) => webhook.name === end.webhook.name);
-      const lane = known ?? { ...end, inFlight: 0, hasMore: false, isFilling: false };
-      return Object.assign(lane, end);
+    this.#queues = ends.map((end) => {
+      const known = this.#queues.find(({ webhook }) => webhook.name === end.webhook.name);
+      const queue = known ?? { ...end, inFlight: 0, hasMore: false, isFilling: false };
+      return Object.assign(queue, end);
     });
   }
 
   /** Makes deliveries of new events and starts to send what is due. Rejects if the database does not answer. */
   async round(): Promise<void> {
     const { deliveries, nowMs } = this.#options;
-    const names = this.#lanes.map(({ webhook }) => webhook.name);
+    const names = this.#queues.map(({ webhook }) => webhook.name);
     const expired = await deliveries.dispatch(names, nowMs());
     this.outcomes.expired += expired;
     if (expired > 0) this.#options.telemetry.log.warn({ events: expired }, EXPIRED);
-    await Promise.all(this.#lanes.map((lane) => this.#fill(lane)));
+    await Promise.all(this.#queues.map((queue) => this.#fill(queue)));
   }
 
   /** Resolves when nothing is in flight. */
@@ -102,19 +102,19 @@ export class Deliverer {
     await this.idle();
   }
 
-  /** Claims until nothing is due or the lane is full; once at a time, so that a lane does not compete with itself. */
-  async #fill(lane: Lane): Promise<void> {
-    if (!lane.webhook.isEnabled || lane.isFilling || !this.#lanes.includes(lane)) return;
-    lane.isFilling = true;
+  /** Claims until nothing is due or the queue is full; once at a time, so that a queue does not compete with itself. */
+  async #fill(queue: WebhookQueue): Promise<void> {
+    if (!queue.webhook.isEnabled || queue.isFilling || !this.#queues.includes(queue)) return;
+    queue.isFilling = true;
     try {
-      while (lane.inFlight < IN_FLIGHT_MAX && !this.#isClosed && this.#lanes.includes(lane)) {
-        const claimed = await this.#claim(lane.webhook, IN_FLIGHT_MAX - lane.inFlight);
-        lane.hasMore = claimed.length > 0;
-        if (!lane.hasMore) return;
-        for (const delivery of claimed) this.#start(lane, delivery);
+      while (queue.inFlight < IN_FLIGHT_MAX && !this.#isClosed && this.#queues.includes(queue)) {
+        const claimed = await this.#claim(queue.webhook, IN_FLIGHT_MAX - queue.inFlight);
+        queue.hasMore = claimed.length > 0;
+        if (!queue.hasMore) return;
+        for (const delivery of claimed) this.#start(queue, delivery);
       }
     } finally {
-      lane.isFilling = false;
+      queue.isFilling = false;
     }
   }
 
@@ -124,28 +124,28 @@ export class Deliverer {
     return this.#options.deliveries.claim(name, { nowMs, endsAtMs, max });
   }
 
-  #start(lane: Lane, delivery: ClaimedDelivery): void {
-    lane.inFlight++;
-    const sending = this.#deliver(lane, delivery)
+  #start(queue: WebhookQueue, delivery: ClaimedDelivery): void {
+    queue.inFlight++;
+    const sending = this.#deliver(queue, delivery)
       // The claim ends by itself, and it is sent again.
       .catch((error) => this.#options.telemetry.problem(NOT_RECORDED, error))
       .finally(() => {
-        lane.inFlight--;
+        queue.inFlight--;
         this.#sending.delete(sending);
-        if (lane.hasMore) this.#fillLater(lane);
+        if (queue.hasMore) this.#fillLater(queue);
       });
     this.#sending.add(sending);
   }
 
   /** What could not be claimed now is claimed in the next round. */
-  #fillLater(lane: Lane): void {
-    const filling: Promise<void> = this.#fill(lane)
+  #fillLater(queue: WebhookQueue): void {
+    const filling: Promise<void> = this.#fill(queue)
       .catch(() => {})
       .finally(() => this.#sending.delete(filling));
     this.#sending.add(filling);
   }
 
-  async #deliver({ webhook, target }: Lane, delivery: ClaimedDelivery): Promise<void> {
+  async #deliver({ webhook, target }: WebhookQueue, delivery: ClaimedDelivery): Promise<void> {
     const { deliveries, nowMs } = this.#options;
     const atMs = nowMs();
     const event = await deliveries.readEvent(delivery.eventId);

@@ -10,7 +10,7 @@ import { type Attempt, type Run, STEPS, simulate } from "./simulate.js";
 import { type Traffic, toTraffic } from "./traffic.js";
 
 /** One algorithm's part. */
-export interface Lane {
+export interface AlgorithmResult {
   readonly run: Run;
   readonly findings: Findings;
   readonly sentence: string;
@@ -21,7 +21,7 @@ export interface Lane {
 export interface Results {
   readonly settings: Settings;
   readonly traffic: Traffic;
-  readonly lanes: readonly Lane[];
+  readonly algorithms: readonly AlgorithmResult[];
   /** The most requests in one step of any algorithm, so that all are drawn to one scale. */
   readonly stepMax: number;
   /** The instant to look at first: when the fixed window has admitted the most. */
@@ -31,13 +31,13 @@ export interface Results {
 /** Runs the traffic through every algorithm. */
 export function toResults(settings: Settings, log: readonly LoggedRequest[]): Results {
   const traffic = toTraffic(settings, log);
-  const lanes = ALGORITHMS.map((algorithm): Lane => {
+  const algorithms = ALGORITHMS.map((algorithm): AlgorithmResult => {
     const run = simulate(algorithm, settings, traffic);
     const findings = toFindings(run, settings, traffic);
     const sentence = sayOf({ run, findings, settings });
     return { run, findings, sentence, memory: memoryOf(algorithm, settings) };
   });
-  const totals = lanes.flatMap(({ run }) =>
+  const totals = algorithms.flatMap(({ run }) =>
     Array.from(
       { length: STEPS },
       (_, at) => (run.admitted[at] ?? 0) + (run.delayed[at] ?? 0) + (run.refused[at] ?? 0),
@@ -46,9 +46,9 @@ export function toResults(settings: Settings, log: readonly LoggedRequest[]): Re
   return {
     settings,
     traffic,
-    lanes,
+    algorithms,
     stepMax: Math.max(1, ...totals),
-    startAtMs: lanes[0]?.findings.worst?.toMs ?? 0,
+    startAtMs: algorithms[0]?.findings.worst?.toMs ?? 0,
   };
 }
 

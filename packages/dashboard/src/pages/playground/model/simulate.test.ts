@@ -37,9 +37,9 @@ describe("a run", () => {
   it.each(SHAPES)("of the shape %s accounts for every request under every algorithm", (shape) => {
     const settings = { ...withShape(DEFAULTS, shape), retry: "none" as const };
     const log = Array.from({ length: 30 }, (_, at) => ({ atMs: 1e12 + at * 900, client: at % 3 }));
-    const { traffic, lanes } = toResults(settings, log);
+    const { traffic, algorithms } = toResults(settings, log);
     expect(traffic.arrivals.length).toBeGreaterThan(20);
-    for (const { findings, run, sentence } of lanes) {
+    for (const { findings, run, sentence } of algorithms) {
       const { admitted, delayed, refused, lost } = findings;
       expect(admitted + delayed + refused).toBe(traffic.arrivals.length);
       expect(lost).toBe(refused);
@@ -71,7 +71,7 @@ describe("a burst at the edge of a window", () => {
   });
 
   it("is what the sentences say", () => {
-    const [fixed, log] = toResults(EDGE, []).lanes;
+    const [fixed, log] = toResults(EDGE, []).algorithms;
     expect(fixed?.sentence).toMatch(
       /^Admits 20 within .* ms across the edge .*: twice the limit\.$/,
     );
@@ -121,7 +121,7 @@ describe("the share of a limit in use, with bursts on both sides of the second 6
 describe("a retry storm", () => {
   it("needs fewer requests of clients that wait for Retry-After", () => {
     const [soon, after] = (["soon", "after"] as const).map(
-      (retry) => toResults({ ...withShape(DEFAULTS, "storm"), retry }, []).lanes[0]?.findings,
+      (retry) => toResults({ ...withShape(DEFAULTS, "storm"), retry }, []).algorithms[0]?.findings,
     );
     expect(after?.refused).toBeLessThan((soon?.refused ?? 0) / 2);
   });
@@ -149,8 +149,8 @@ describe("permits", () => {
 
 describe("what a client sees", () => {
   it("comes from the library: status, RateLimit, RateLimit-Policy, Retry-After", () => {
-    const { lanes, startAtMs } = toResults(EDGE, []);
-    const seen = lanes.map(({ run }) => {
+    const { algorithms, startAtMs } = toResults(EDGE, []);
+    const seen = algorithms.map(({ run }) => {
       const attempt = attemptAt(run, startAtMs);
       if (attempt === undefined) throw new Error("no attempt");
       return toSeen(run.algorithm, EDGE, attempt);

@@ -20,7 +20,7 @@ import {
 } from "./settings.js";
 
 /** What the URL reproduces. */
-export interface View {
+export interface PlaygroundView {
   readonly settings: Settings;
   readonly log: readonly LoggedRequest[];
   /** The time under the cursor as a share of the run, in thousandths; undefined if the page chooses it. */
@@ -40,7 +40,7 @@ const NAME_OF_RANGE: Readonly<Record<RangeName, string>> = {
 const RANGE_NAMES = Object.keys(NAME_OF_RANGE) as readonly RangeName[];
 
 /** The query of a view, without the question mark; empty for the first view. */
-export function toQuery({ settings, log, at }: View): string {
+export function toQuery({ settings, log, at }: PlaygroundView): string {
   const query = new URLSearchParams();
   // A shape brings settings of its own, which need not be said.
   const base = withShape(DEFAULTS, settings.shape);
@@ -62,7 +62,7 @@ export function toQuery({ settings, log, at }: View): string {
 }
 
 /** The view of a query. What is missing or can't be read is the default. */
-export function fromQuery(search: string): View {
+export function fromQuery(search: string): PlaygroundView {
   const query = new URLSearchParams(search);
   const base = withShape(DEFAULTS, oneOf(SHAPES, query.get("shape")) ?? DEFAULTS.shape);
   const numbers = Object.fromEntries(

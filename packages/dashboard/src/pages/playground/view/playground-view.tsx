@@ -7,9 +7,9 @@ import { CopyButton } from "../../../ui/text/copy.js";
 import type { Results } from "../model/results.js";
 import { withShape } from "../model/settings.js";
 import { STEPS } from "../model/simulate.js";
+import { AlgorithmCard } from "./algorithm-card.js";
 import { Behaviour, Controls } from "./controls.js";
 import { Drawing } from "./drawing.js";
-import { LaneCard } from "./lane-card.js";
 import { LogBox } from "./log-box.js";
 import { Player, SCRUB_MAX, usePlaying } from "./player.js";
 import { Shapes } from "./shapes.js";
@@ -17,7 +17,7 @@ import { Summary } from "./summary.js";
 import { type ShownView, useView } from "./use-view.js";
 import "./settings.css";
 import "./player.css";
-import "./lanes.css";
+import "./algorithms.css";
 import "./summary.css";
 
 /** The whole page. `url` changes when a link leads to another view. */
@@ -44,7 +44,7 @@ export function PlaygroundView({ url }: { readonly url: string }) {
           Only the first {formatCount(results.traffic.arrivals.length)} requests are run.
         </p>
       )}
-      <Lanes results={results} at={view.at} onChoose={(at) => show({ at })} />
+      <Algorithms results={results} at={view.at} onChoose={(at) => show({ at })} />
       <Summary results={results} />
     </Page>
   );
@@ -68,13 +68,13 @@ function Own({ shown: { view, results, change, show } }: { readonly shown: Shown
   }
 }
 
-interface LanesProps {
+interface AlgorithmsProps {
   readonly results: Results;
   readonly at: number | undefined;
   onChoose(at: number): void;
 }
 
-function Lanes({ results, at, onChoose }: LanesProps) {
+function Algorithms({ results, at, onChoose }: AlgorithmsProps) {
   const { durationMs } = results.traffic;
   const [pointed, setPointed] = useState<number>();
   const choose = (share: number) => onChoose(Math.round(share * SCRUB_MAX));
@@ -95,11 +95,11 @@ function Lanes({ results, at, onChoose }: LanesProps) {
           choose(share);
         }}
       />
-      <div class="playground-lanes">
-        {results.lanes.map((lane) => (
-          <LaneCard
-            key={lane.run.algorithm}
-            lane={lane}
+      <div class="playground-algorithms">
+        {results.algorithms.map((result) => (
+          <AlgorithmCard
+            key={result.run.algorithm}
+            result={result}
             results={results}
             atMs={atMs}
             isPlaying={isPlaying}

@@ -4,13 +4,13 @@ import { formatBytes, formatCount, formatDuration } from "../../../ui/formats/fo
 import { Card } from "../../../ui/page/page.js";
 import { type Column, Table } from "../../../ui/tables/table.js";
 import { NAMES } from "../model/algorithms.js";
-import type { Lane, Results } from "../model/results.js";
+import type { AlgorithmResult, Results } from "../model/results.js";
 import { lengthOf } from "../model/sentences.js";
 
 /** The table. */
 export function Summary({ results }: { readonly results: Results }) {
   const { windowMs } = results.settings;
-  const columns: readonly Column<Lane>[] = [
+  const columns: readonly Column<AlgorithmResult>[] = [
     { name: "Algorithm", cell: ({ run }) => NAMES[run.algorithm] },
     { name: "Admitted", isNumber: true, cell: ({ findings }) => formatCount(findings.admitted) },
     { name: "Delayed", isNumber: true, cell: ({ findings }) => formatCount(findings.delayed) },
@@ -42,7 +42,7 @@ export function Summary({ results }: { readonly results: Results }) {
       <Table
         label="Summary"
         columns={columns}
-        rows={results.lanes}
+        rows={results.algorithms}
         keyOf={({ run }) => run.algorithm}
       />
     </Card>

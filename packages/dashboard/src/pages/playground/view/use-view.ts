@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { after } from "../../../base/clock.js";
 import { type Results, toResults } from "../model/results.js";
 import type { Settings } from "../model/settings.js";
-import { fromQuery, toQuery, type View } from "../model/view-url.js";
+import { fromQuery, type PlaygroundView, toQuery } from "../model/view-url.js";
 
 /** How long after a change the results follow: dragging a slider does not run every value on its way. */
 const SETTLE_MS = 40;
@@ -13,12 +13,12 @@ const URL_MS = 250;
 
 /** The view and what it shows. */
 export interface ShownView {
-  readonly view: View;
+  readonly view: PlaygroundView;
   readonly results: Results;
   /** Changes settings; the cursor goes where the page chooses. */
   change(settings: Partial<Settings>): void;
   /** Changes the view. */
-  show(view: Partial<View>): void;
+  show(view: Partial<PlaygroundView>): void;
 }
 
 /** The view that a URL names. `url` changes when a link leads here. */
@@ -37,7 +37,7 @@ export function useView(url: string): ShownView {
   }, []);
   useEffect(() => after(URL_MS, () => writeUrl(view)), [view]);
   const show = useCallback(
-    (changed: Partial<View>) => setView((before) => ({ ...before, ...changed })),
+    (changed: Partial<PlaygroundView>) => setView((before) => ({ ...before, ...changed })),
     [],
   );
   const change = useCallback(
@@ -55,13 +55,13 @@ export function useView(url: string): ShownView {
   return { view, results, change, show };
 }
 
-function useSettled(view: View): View {
+function useSettled(view: PlaygroundView): PlaygroundView {
   const [settled, setSettled] = useState(view);
   useEffect(() => after(SETTLE_MS, () => setSettled(view)), [view]);
   return settled;
 }
 
-function writeUrl(view: View): void {
+function writeUrl(view: PlaygroundView): void {
   const query = toQuery(view);
   const search = query === "" ? "" : `?${query}`;
   if (search === location.search) return;

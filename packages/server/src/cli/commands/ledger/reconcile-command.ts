@@ -36,9 +36,9 @@ export function addReconcileCommand(ledger: Command, parts: CommandParts): void 
   });
 }
 
-type Answer = ReplyOf<"reconciliation">;
+type ReconciliationReply = ReplyOf<"reconciliation">;
 
-function toLines({ meters, ...lists }: Answer): string[] {
+function toLines({ meters, ...lists }: ReconciliationReply): string[] {
   if (meters.length === 0) return ["nothing was charged in this period"];
   return [
     ...toSumLines(meters),
@@ -60,7 +60,7 @@ const SUMS = [
   "drift",
 ] as const;
 
-function toSumLines(meters: Answer["meters"]): string[] {
+function toSumLines(meters: ReconciliationReply["meters"]): string[] {
   const day = (ms: number) => formatTime(ms).slice(0, 10);
   const rows = meters.map(({ meter, period, ...sum }) => [
     safe(meter),
@@ -73,7 +73,10 @@ function toSumLines(meters: Answer["meters"]): string[] {
   );
 }
 
-function toHoldLines({ holds, holdCount }: Pick<Answer, "holds" | "holdCount">): string[] {
+function toHoldLines({
+  holds,
+  holdCount,
+}: Pick<ReconciliationReply, "holds" | "holdCount">): string[] {
   if (holds.length === 0) return [];
   const rows = holds.map((hold) => [
     safe(hold.holder),
@@ -91,7 +94,7 @@ function toHoldLines({ holds, holdCount }: Pick<Answer, "holds" | "holdCount">):
   return ["", ...lines, ...(more > 0 ? [`and ${more} more`] : [])];
 }
 
-function toUnchargedLines(uncharged: Answer["uncharged"]): string[] {
+function toUnchargedLines(uncharged: ReconciliationReply["uncharged"]): string[] {
   if (uncharged.length === 0) return [];
   const rows = uncharged.map(({ holder, meter, subject, units }) => [
     safe(holder),
@@ -104,7 +107,7 @@ function toUnchargedLines(uncharged: Answer["uncharged"]): string[] {
   return ["", "admitted by onStoreFailure while the ledger did not answer:", ...lines];
 }
 
-function toSilentLines(silent: Answer["silent"]): string[] {
+function toSilentLines(silent: ReconciliationReply["silent"]): string[] {
   return silent.map(
     ({ holder, reportedAtMs }) =>
       `${safe(holder)} stopped reporting at ${formatTime(reportedAtMs)}: what it admitted later is not known`,

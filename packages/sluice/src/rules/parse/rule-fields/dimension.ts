@@ -5,14 +5,14 @@ import { type Shape, stringFor } from "../../../base/shapes/shapes.js";
 import type { Dimension } from "../../rule.js";
 import { isToken } from "./names.js";
 
-const PLAIN = ["user", "apiKey", "tenant", "ip", "endpoint", "global"] as const;
+const UNNAMED = ["user", "apiKey", "tenant", "ip", "endpoint", "global"] as const;
 const NAMED = ["header", "cookie", "body", "attribute"] as const;
 const NAME_LENGTH_MAX = 128;
 
 /** One dimension. */
 export const dimension: Shape<Dimension> = stringFor({
-  what: `one of ${PLAIN.join(", ")}, subnet:24/48, ${NAMED.map((kind) => `${kind}:name`).join(", ")}`,
-  pattern: `^(${PLAIN.join("|")}|subnet:[0-9]{1,2}/[0-9]{1,3}|(${NAMED.join("|")}):.+)$`,
+  what: `one of ${UNNAMED.join(", ")}, subnet:24/48, ${NAMED.map((kind) => `${kind}:name`).join(", ")}`,
+  pattern: `^(${UNNAMED.join("|")}|subnet:[0-9]{1,2}/[0-9]{1,3}|(${NAMED.join("|")}):.+)$`,
   lengthMax: NAME_LENGTH_MAX + "attribute:".length,
   toValue: toDimension,
   toMeant,
@@ -21,15 +21,15 @@ export const dimension: Shape<Dimension> = stringFor({
 /** `user` for `usr`, `header:x-id` for `headers:x-id`. */
 function toMeant(given: string): string | undefined {
   const colon = given.indexOf(":");
-  if (colon < 0) return nearestName(given, PLAIN);
+  if (colon < 0) return nearestName(given, UNNAMED);
   const kind = nearestName(given.slice(0, colon), NAMED);
   const meant = `${kind}${given.slice(colon)}`;
   return kind === undefined || toDimension(meant) === undefined ? undefined : meant;
 }
 
 function toDimension(given: string): Dimension | undefined {
-  const plain = PLAIN.find((kind) => kind === given);
-  if (plain !== undefined) return Object.freeze({ kind: plain });
+  const unnamed = UNNAMED.find((kind) => kind === given);
+  if (unnamed !== undefined) return Object.freeze({ kind: unnamed });
   const colon = given.indexOf(":");
   const kind = given.slice(0, colon);
   const rest = given.slice(colon + 1);

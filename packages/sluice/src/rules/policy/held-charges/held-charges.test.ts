@@ -317,7 +317,7 @@ describe("a header function that throws", () => {
 });
 
 describe("cancel", () => {
-  it("gives a reservation and a permit back, once, and finish does nothing after it", () => {
+  it("refunds a reservation and releases a permit, once, and finish does nothing after it", () => {
     const policy = policyOf([
       { id: "llm", limit: perMinute(100), cost: 10, settle: "code" },
       { id: "places", limit: concurrency({ limit: 2, permitMs: 1_000 }) },
@@ -344,6 +344,49 @@ describe("cancel", () => {
     const { results } = await policy.peek(facts);
     expect(results.map(({ verdict }) => verdict.remaining)).toEqual([8, 0]);
     expect((await policy.admit(facts)).delayMs).toBe(100);
+  });
+});
+
+describe("the time of finish, cancel and abandon", () => {
+  const rules = [
+    { id: "llm", limit: perMinute(100), cost: 10, settle: "code" },
+    { id: "places", limit: concurrency({ limit: 1, permitMs: 9_000 }) },
+    { id: "month", limit: quota({ limit: 100, period: "month" }), settle: "code" },
+  ];
+  const settledAt: number[] = [];
+  class Listening extends ForwardingStore {
+    override settle(settlings: readonly Settling[]) {
+      settledAt.push(...settlings.map(({ nowMs }) => nowMs));
+      return super.settle(settlings);
+    }
+  }
+
+  it.each<[string, (decision: PolicyDecision) => unknown]>([
+    ["finish", (decision) => decision.finish({ status: 200, nowMs: 400.5 })],
+    ["cancel", (decision) => decision.cancel({ nowMs: 400.5 })],
+    ["abandon", (decision) => decision.abandon({ nowMs: 400.5 })],
+  ])("is the one that %s is passed, except under a quota, which goes by the calendar", (_, end) => {
+    settledAt.length = 0;
+    const policy = policyOf(rules, { store: new Listening(memoryStore()) });
+    end(admit(policy));
+    expect(settledAt).toEqual([400, 400, 0]);
+  });
+
+  it("says how long a permit was held", () => {
+    const policy = policyOf([rules[1] as object]);
+    admit(policy).finish({ nowMs: 400 });
+    admit(policy);
+    expect(admit(policy).waitMs).toBe(400);
+  });
+
+  it("must be a time, or nothing is settled", () => {
+    const policy = policyOf(rules);
+    const decision = admit(policy);
+    const invalid = expect.objectContaining({ code: "SLUICE_TIME_INVALID" });
+    expect(() => decision.finish({ nowMs: -1 })).toThrow(invalid);
+    expect(() => decision.cancel({ nowMs: -1 })).toThrow(invalid);
+    expect(() => decision.abandon({ nowMs: -1 })).toThrow(invalid);
+    expect(remaining(policy)).toEqual([90, 0, 99]);
   });
 });
 

@@ -2,7 +2,7 @@
 // known only from the response. Settling never fails the response: what a store
 // could not take is reported as an event, and stays charged (a permit until it expires).
 
-import { type Clock, countedMsOf } from "../../../base/clock.js";
+import { type Clock, countedMsOf, wallMsOf } from "../../../base/clock.js";
 import type { Verdict } from "../../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { ChargeReceipt, Settling, Store } from "../../../stores/store.js";
@@ -62,14 +62,14 @@ export class HeldCharges {
   }
 
   /**
-   * Settles everything by how the request ended. Later calls do nothing. A bucket that delays takes
+   * Settles everything by how the request ended, at `nowMs` if it is given. Later calls do nothing. A bucket that delays takes
    * nothing back while others wait: their delays depend on it, and a request that came after them would go at
    * the same time.
    */
-  settle(end: RequestEnd): MaybePromise<void> {
+  settle(end: RequestEnd, nowMs?: number): MaybePromise<void> {
     this.keep();
     const open = this.#take().filter(({ isBrief }) => !isBrief);
-    const context = this.#context;
+    const context = at(nowMs, this.#context);
     for (const { charge } of open) {
       if (charge.ruleLimit.isPermit) noteHold(charge, countedMsOf(context.clock, false));
     }
@@ -88,19 +88,20 @@ export class HeldCharges {
   }
 
   /** Refunds everything, for a request that goes no further. Later calls do nothing. */
-  cancel(): MaybePromise<void> {
-    return settleAll(this.#take(), this.#context, () => 0);
+  cancel(nowMs?: number): MaybePromise<void> {
+    return settleAll(this.#take(), at(nowMs, this.#context), () => 0);
   }
 
   /**
    * Refunds all but tokens of buckets that delay, for a request that stopped waiting: those that came
    * after it have delays that depend on its tokens. Later calls do nothing.
    */
-  abandon(): MaybePromise<void> {
+  abandon(nowMs?: number): MaybePromise<void> {
     const isSpent = ({ charge, isBrief }: HeldCharge) => isBrief && isWaitable(charge);
     keepAll(this.#charges.filter(isSpent));
     const open = this.#take().filter((one) => !isSpent(one));
-    return settleAll(open, this.#context, ({ charge }) => (isWaitable(charge) ? charge.cost : 0));
+    const context = at(nowMs, this.#context);
+    return settleAll(open, context, ({ charge }) => (isWaitable(charge) ? charge.cost : 0));
   }
 
   #take(): readonly HeldCharge[] {
@@ -108,6 +109,13 @@ export class HeldCharges {
     this.#charges = [];
     return charges;
   }
+}
+
+/** What settling needs at a time that the caller passed. Quotas go by the calendar all the same. */
+function at(nowMs: number | undefined, context: SettleContext): SettleContext {
+  if (nowMs === undefined) return context;
+  const { clock } = context;
+  return { ...context, clock: { now: () => nowMs, wall: () => wallMsOf(clock) } };
 }
 
 /** Reports the first charge of each rule: those of its other limits say the same. */

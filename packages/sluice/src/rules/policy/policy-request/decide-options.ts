@@ -5,7 +5,7 @@ import type { RuleCharge } from "../charges/request-charges.js";
 import type { AdmitOptions } from "./admit-options.js";
 
 /** Of most requests. Blocks run by the time of each charge, which only a quota has of its own. */
-const PLAIN: DecideOptions = { hold: false };
+const WITHOUT_HOLD: DecideOptions = { hold: false };
 
 /** The options of one call to a store. `isLast`: nothing after these charges can refuse. */
 export function toDecideOptions(
@@ -24,7 +24,7 @@ export function toDecideOptions(
   }
   const isNamed = requestId !== undefined && (requestIdFor !== "durable" || isDurable(charges[0]));
   if (isNamed) return { hold, blockNowMs: nowMs, requestId };
-  return hold === false && !hasQuota ? PLAIN : { hold, blockNowMs: nowMs };
+  return hold === false && !hasQuota ? WITHOUT_HOLD : { hold, blockNowMs: nowMs };
 }
 
 /** Whether a charge goes to the durable store, and with it all others of its lane. */

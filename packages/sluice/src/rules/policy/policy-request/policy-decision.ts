@@ -1,6 +1,7 @@
 // What a policy answers: a decision that names the rule that bound, with what each rule said. If
 // something is still to be settled, finishing the request settles it.
 
+import { type TimeOptions, timeOf } from "../../../base/clock.js";
 import {
   bindsMore,
   type Decision,
@@ -201,27 +202,29 @@ export class PolicyDecision implements Decision {
 
   /**
    * Settles what is held, once. To be called when the response is there or the client is gone. Never
-   * throws nor rejects: a store that fails is reported as an event, and a cost that is not a whole number
-   * leaves what was reserved.
+   * throws nor rejects for a store that fails, which is reported as an event. A cost that is not a whole
+   * number leaves what was reserved. Throws `SLUICE_TIME_INVALID` for a `nowMs` that is not a time.
    */
   finish(end: RequestEnd = NO_END): MaybePromise<void> {
-    return this.#held?.settle(end);
+    return this.#held?.settle(end, timeOf(end));
   }
 
   /**
    * Refunds what is held, once and immediately: for a request that was admitted and goes no further. Of what
-   * is not held, that which nothing after it could refuse stays charged. Never throws.
+   * is not held, that which nothing after it could refuse stays charged. Throws only for a `nowMs` that is not a
+   * time.
    */
-  cancel(): MaybePromise<void> {
-    return this.#held?.cancel();
+  cancel(options?: TimeOptions): MaybePromise<void> {
+    return this.#held?.cancel(timeOf(options));
   }
 
   /**
    * Refunds what is held, once, for a request that stopped waiting. The tokens that it waited for stay
-   * taken under rules with `onExceed: delay`: the delays of later requests depend on them. Never throws.
+   * taken under rules with `onExceed: delay`: the delays of later requests depend on them. Throws only for
+   * a `nowMs` that is not a time.
    */
-  abandon(): MaybePromise<void> {
-    return this.#held?.abandon();
+  abandon(options?: TimeOptions): MaybePromise<void> {
+    return this.#held?.abandon(timeOf(options));
   }
 
   /** The decision without what each rule said. Infinity becomes null. */

@@ -19,7 +19,7 @@ for at = 1, #numbers, CHARGE_FIELDS do
   if cost > 0 then algorithm.force(c, limit, cost, now) end
   local _, remaining, retry, reset, before = algorithm.weigh(c, limit, 0, now)
   add_verdict(reply, limit, remaining, retry, reset, 0, blocked)
-  reply[#reply + 1] = algorithm.standing and algorithm.standing(c, limit, now) or before
+  reply[#reply + 1] = algorithm.status and algorithm.status(c, limit, now) or before
   save(c, limit)
 end
 write_values()

@@ -167,7 +167,7 @@ function entries.in_use(c, _, mark)
   return cost_at(c, mark)
 end
 
-function entries.standing(c)
+function entries.status(c)
   return c.used
 end
 

@@ -27,7 +27,7 @@ function sliding.in_use(c, limit, mark)
   return 0
 end
 
-function sliding.standing(c, limit, now)
+function sliding.status(c, limit, now)
   return weighted(c, limit.windowMs, now) + c.current
 end
 

@@ -4,7 +4,7 @@
 import { memo } from "preact/compat";
 import { useMemo } from "preact/hooks";
 import type { Algorithm } from "../model/algorithms.js";
-import type { Lane } from "../model/results.js";
+import type { AlgorithmResult } from "../model/results.js";
 import { type Run, STEPS } from "../model/simulate.js";
 
 const WIDTH = 600;
@@ -27,16 +27,16 @@ export const FILL_NAMES: Readonly<Record<Algorithm, string>> = {
 };
 
 interface PictureProps {
-  readonly lane: Lane;
+  readonly result: AlgorithmResult;
   readonly stepMax: number;
   readonly windowMs: number;
   readonly durationMs: number;
 }
 
 /** Drawn once for each change of the view; the cursor is a layer of its own. */
-export const LanePicture = memo(function LanePicture(props: PictureProps) {
-  const { lane, stepMax, windowMs, durationMs } = props;
-  const { run } = lane;
+export const AlgorithmPicture = memo(function AlgorithmPicture(props: PictureProps) {
+  const { result, stepMax, windowMs, durationMs } = props;
+  const { run } = result;
   const bars = useMemo(() => toBars(run, stepMax), [run, stepMax]);
   const fill = useMemo(() => toFill(run), [run]);
   return (

@@ -7,17 +7,17 @@ import { CopyButton } from "../../../ui/text/copy.js";
 import { isPossible, NAMES } from "../model/algorithms.js";
 import { toSeen } from "../model/client-view.js";
 import { toCode, toRule } from "../model/copies.js";
-import { attemptAt, type Lane, type Results } from "../model/results.js";
+import { type AlgorithmResult, attemptAt, type Results } from "../model/results.js";
 import { lengthOf } from "../model/sentences.js";
 import type { Attempt } from "../model/simulate.js";
+import { AlgorithmPicture, FILL_NAMES } from "./algorithm-chart.js";
 import { formatClock, toPercent } from "./axis.js";
-import { FILL_NAMES, LanePicture } from "./lane-chart.js";
 
 /** More would run into one another. */
 const LABELS_MAX = 6;
 
-interface LaneCardProps {
-  readonly lane: Lane;
+interface AlgorithmCardProps {
+  readonly result: AlgorithmResult;
   readonly results: Results;
   readonly atMs: number;
   /** Whether time runs: what is still to come is faint. */
@@ -29,23 +29,23 @@ interface LaneCardProps {
 }
 
 /** A card. */
-export const LaneCard = memo(function LaneCard(props: LaneCardProps) {
-  const { lane, results } = props;
-  const { algorithm } = lane.run;
+export const AlgorithmCard = memo(function AlgorithmCard(props: AlgorithmCardProps) {
+  const { result, results } = props;
+  const { algorithm } = result.run;
   const { settings } = results;
   const name = NAMES[algorithm];
   return (
-    <section class="card playground-lane" aria-label={name}>
+    <section class="card playground-algorithm" aria-label={name}>
       <h2>{name}</h2>
-      <p class="playground-sentence">{lane.sentence}</p>
-      <Counts lane={lane} />
+      <p class="playground-sentence">{result.sentence}</p>
+      <Counts result={result} />
       <div>
         <Chart {...props} />
         <Axis {...results.traffic} windowMs={settings.windowMs} />
       </div>
-      <Seen lane={lane} results={results} atMs={props.atMs} />
-      <div class="playground-lane-end">
-        <Memory lane={lane} />
+      <Seen result={result} results={results} atMs={props.atMs} />
+      <div class="playground-algorithm-end">
+        <Memory result={result} />
         {isPossible(algorithm, settings) && (
           <CopyButton name="Copy as rule" value={toRule(algorithm, settings)} />
         )}
@@ -55,8 +55,8 @@ export const LaneCard = memo(function LaneCard(props: LaneCardProps) {
   );
 });
 
-function Counts({ lane }: { readonly lane: Lane }) {
-  const { admitted, delayed, refused } = lane.findings;
+function Counts({ result }: { readonly result: AlgorithmResult }) {
+  const { admitted, delayed, refused } = result.findings;
   return (
     <p class="playground-counts">
       <span class="is-admitted">
@@ -72,7 +72,7 @@ function Counts({ lane }: { readonly lane: Lane }) {
   );
 }
 
-function Chart({ lane, results, atMs, isPlaying, onPoint, onChoose }: LaneCardProps) {
+function Chart({ result, results, atMs, isPlaying, onPoint, onChoose }: AlgorithmCardProps) {
   const { settings, traffic, stepMax } = results;
   const { durationMs } = traffic;
   const shareOf = (event: PointerEvent) => {
@@ -84,19 +84,19 @@ function Chart({ lane, results, atMs, isPlaying, onPoint, onChoose }: LaneCardPr
     <div
       class="playground-chart"
       role="img"
-      aria-label={describe(lane)}
+      aria-label={describe(result)}
       onPointerMove={(event) => onPoint(shareOf(event))}
       onPointerLeave={() => onPoint(undefined)}
       onPointerDown={(event) => onChoose(shareOf(event))}
     >
-      <Worst lane={lane} results={results} />
-      <LanePicture
-        lane={lane}
+      <Worst result={result} results={results} />
+      <AlgorithmPicture
+        result={result}
         stepMax={stepMax}
         windowMs={settings.windowMs}
         durationMs={durationMs}
       />
-      <span class="playground-fill-name">{FILL_NAMES[lane.run.algorithm]}</span>
+      <span class="playground-fill-name">{FILL_NAMES[result.run.algorithm]}</span>
       {isPlaying && <div class="playground-future" style={{ left: share }} />}
       <div class="playground-cursor" style={{ left: share }} />
     </div>
@@ -125,16 +125,22 @@ function Axis({
   );
 }
 
-function describe({ run, findings }: Lane): string {
+function describe({ run, findings }: AlgorithmResult): string {
   const { admitted, delayed, refused } = findings;
   return `${NAMES[run.algorithm]} over time: ${admitted} admitted, ${delayed} delayed, ${refused} refused`;
 }
 
 /** The interval of one window with the most admissions: red if there were more than the limit. */
-function Worst({ lane, results }: { readonly lane: Lane; readonly results: Results }) {
+function Worst({
+  result,
+  results,
+}: {
+  readonly result: AlgorithmResult;
+  readonly results: Results;
+}) {
   const { settings, traffic } = results;
-  const { worst } = lane.findings;
-  const { algorithm } = lane.run;
+  const { worst } = result.findings;
+  const { algorithm } = result.run;
   if (worst === undefined || algorithm === "concurrency" || algorithm === "quota") return null;
   const isOver = worst.units > settings.limit;
   const from = worst.fromMs / traffic.durationMs;
@@ -150,8 +156,8 @@ function Worst({ lane, results }: { readonly lane: Lane; readonly results: Resul
   );
 }
 
-function Memory({ lane }: { readonly lane: Lane }) {
-  const { bytes, entriesMax } = lane.memory;
+function Memory({ result }: { readonly result: AlgorithmResult }) {
+  const { bytes, entriesMax } = result.memory;
   const note =
     entriesMax === 0
       ? "Memory of one key, as the memory store reports it."
@@ -165,26 +171,26 @@ function Memory({ lane }: { readonly lane: Lane }) {
 }
 
 /** The response to the latest request by the time under the cursor. */
-function Seen({ lane, results, atMs }: Pick<LaneCardProps, "lane" | "results" | "atMs">) {
-  const attempt = attemptAt(lane.run, atMs);
+function Seen({ result, results, atMs }: Pick<AlgorithmCardProps, "result" | "results" | "atMs">) {
+  const attempt = attemptAt(result.run, atMs);
   return (
     <div class="playground-seen">
       {attempt === undefined ? (
         <p class="note">No request yet.</p>
       ) : (
-        <SeenResponse lane={lane} results={results} attempt={attempt} />
+        <SeenResponse result={result} results={results} attempt={attempt} />
       )}
     </div>
   );
 }
 
 function SeenResponse({
-  lane,
+  result,
   results,
   attempt,
-}: Pick<LaneCardProps, "lane" | "results"> & { readonly attempt: Attempt }) {
+}: Pick<AlgorithmCardProps, "result" | "results"> & { readonly attempt: Attempt }) {
   const { settings, traffic } = results;
-  const { algorithm } = lane.run;
+  const { algorithm } = result.run;
   const { status, headers } = useMemo(
     () => toSeen(algorithm, settings, attempt),
     [algorithm, settings, attempt],

@@ -10,8 +10,8 @@ import { toRequestEnd } from "./forward/request-end.js";
 import { answer, kindOfError, type ProblemStatus, toProblem } from "./gateway-replies.js";
 import { GatewayHttpRequest } from "./gateway-request.js";
 
-/** What the entry needs from the gateway. */
-export interface EntryHost extends ForwardingHost {
+/** What the dispatcher needs from the gateway. */
+export interface DispatcherHost extends ForwardingHost {
   readonly requestHandler: RequestHandler;
   /** The path where callers can read their remaining limit; undefined: none. */
   readonly rateLimitPath: string | undefined;
@@ -22,11 +22,11 @@ export interface EntryHost extends ForwardingHost {
 }
 
 /** Decides requests, and forwards or answers them. */
-export class Entry {
-  readonly #host: EntryHost;
+export class RequestDispatcher {
+  readonly #host: DispatcherHost;
   readonly #refusals = new RefusalSender();
 
-  constructor(host: EntryHost) {
+  constructor(host: DispatcherHost) {
     this.#host = host;
   }
 
