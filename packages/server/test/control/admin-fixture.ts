@@ -27,7 +27,7 @@ const RULES_TEXT = JSON.stringify(RULES);
 export type TestCaller = "none" | "viewer" | "operator" | "admin" | "node" | "expired" | "revoked";
 
 /** An answer, with its body read. */
-export interface AdminReply {
+export interface AdminAnswer {
   readonly status: number;
   readonly headers: Headers;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every kind.
@@ -51,7 +51,7 @@ export interface ControlAdmin {
   /** The secrets of the tokens, by caller. */
   readonly tokens: Readonly<Record<TestCaller, string>>;
   /** Asks, as an admin unless it is said, and checks that the answer has the shape that its route declares. */
-  ask(request: string, how?: Ask): Promise<AdminReply>;
+  ask(request: string, how?: Ask): Promise<AdminAnswer>;
   close(): Promise<void>;
 }
 
@@ -141,7 +141,7 @@ async function makeTokens(
   return tokens;
 }
 
-async function read(response: Response): Promise<AdminReply> {
+async function read(response: Response): Promise<AdminAnswer> {
   const { status, headers } = response;
   const isEndless = headers.get("content-type") === "text/event-stream";
   if (isEndless) await response.body?.cancel();
@@ -150,7 +150,7 @@ async function read(response: Response): Promise<AdminReply> {
   return { status, headers, body: isJson && text !== "" ? JSON.parse(text) : text };
 }
 
-function mustFit(method: string, path: string, { status, body }: AdminReply): void {
+function mustFit(method: string, path: string, { status, body }: AdminAnswer): void {
   const pathname = path.replace(/\?.*/, "");
   const route = ROUTES.find(
     (each) => each.method === method && toPattern(each.path).test(pathname),
