@@ -153,7 +153,7 @@ class Seen {
     // HTTP/1.0 has no codings: a proxy in front may have read the body as the next request.
     if (length !== undefined || this.#minor === 0 || coding.toLowerCase() !== "chunked") {
       throw new MalformedMessage(
-        "Transfer-Encoding is not chunked, or stands beside Content-Length",
+        "Transfer-Encoding is not chunked, or Content-Length is present too",
       );
     }
     return "chunked";
@@ -251,7 +251,7 @@ export class FieldsReader {
     if (known !== undefined && text === this.#text && minor === this.#minor) return known;
     mustBePlain(text);
     if (text.includes("\t") && TAB_BEHIND_FRAMING.test(text)) {
-      throw new MalformedMessage("there is a tab behind a value that frames the body");
+      throw new MalformedMessage("a value that frames the body is followed by a tab");
     }
     const raw = readFields(text, 0);
     if (raw.length > 2 * countMax)

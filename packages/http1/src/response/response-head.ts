@@ -82,7 +82,7 @@ class Framing {
 
   check(): void {
     if (this.isChunked && this.length !== undefined) {
-      throw new MalformedMessage("Content-Length stands beside Transfer-Encoding");
+      throw new MalformedMessage("both Content-Length and Transfer-Encoding are present");
     }
   }
 

@@ -15,7 +15,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   "413": "The body is too large.",
   "415": "The body is not application/json.",
   "422": "The rules can't be used: `problems` has all that is wrong, with lines.",
-  "428": "It is there already: If-Match has to say which revision is replaced.",
+  "428": "It already exists: send If-Match with the revision to replace.",
   "429": "Too many failed logins.",
   "503": "The database does not answer.",
 };
@@ -60,7 +60,7 @@ const HEADERS = {
     "The same request with the same key is one change, however often it is sent.",
   ),
   IfMatch: toHeader("If-Match", 'The ETag of what is replaced: `"3"`; or `*`.'),
-  IfNoneMatch: toHeader("If-None-Match", "`*`: it must not be there yet."),
+  IfNoneMatch: toHeader("If-None-Match", "`*`: it must not exist yet."),
 } as const;
 
 function toHeader(name: string, description: string) {

@@ -23,7 +23,7 @@ export const serverErrorCatalogue = {
   SLUICE_UNAUTHORIZED: { status: 401, summary: "the request needs a bearer token" },
   SLUICE_NOT_FOUND: { status: 404, summary: "not found" },
   SLUICE_METHOD_NOT_ALLOWED: { status: 405, summary: "the path does not support that method" },
-  SLUICE_FORBIDDEN: { status: 403, summary: "the request is not accepted from there" },
+  SLUICE_FORBIDDEN: { status: 403, summary: "the request is not accepted from this origin" },
   SLUICE_ROLE_INSUFFICIENT: { status: 403, summary: "the caller's role does not allow it" },
   SLUICE_HOLD_UNKNOWN: { status: 404, summary: "nothing is held under that id" },
   SLUICE_IN_FLIGHT: {

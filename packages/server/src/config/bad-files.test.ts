@@ -188,7 +188,7 @@ describe("files that are named", () => {
     ["jwksUrl: nowhere", /jwksUrl must be a URL such as https:.*got "nowhere"/],
     ["jwksUrl: https://me:pass@example.com/", /jwksUrl must have no credentials$/],
     ["jwksUrl: https://example.com/, jwksStaleMs: 10s", /jwksStaleMs must be .*600,?000/],
-    ["jwksFile: a.crt, jwksStaleMs: 10s", /jwksStaleMs goes with jwksUrl/],
+    ["jwksFile: a.crt, jwksStaleMs: 10s", /jwksStaleMs needs jwksUrl/],
   ])("are not needed for keys at a URL, which are checked: %s", (keys, problem) => {
     const text = `${goodFile}identity: { jwt: { ${keys}, algorithms: [RS256] } }\n`;
     expect(read(text)).toEqual([expect.stringMatching(problem)]);

@@ -117,7 +117,7 @@ function withResolver(config: Config, keyResolver: KeyResolver | undefined): Con
   const { apiKeys, identity } = config;
   if (apiKeys === undefined) return config;
   if (keyResolver === undefined) {
-    throw new Error("identity.apiKeys is configured, and the core was given no key resolver");
+    throw new Error("identity.apiKeys is configured, but the core has no key resolver");
   }
   const { unknownKeys } = apiKeys;
   return { ...config, identity: { ...identity, keyResolver, unknownKeys } };

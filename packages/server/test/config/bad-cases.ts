@@ -20,7 +20,7 @@ const added: readonly Case[] = [
   [
     "a region without a store",
     "store: { kind: redis }\nregions: { self: eu, home: ue, stores: { eu: { url: 'redis://a' } } }",
-    'sluice.yaml:8: regions.home "ue" is not in regions.stores; there are eu',
+    'sluice.yaml:8: regions.home "ue" is not in regions.stores; known: eu',
   ],
   [
     "regions over a memory store",
@@ -30,7 +30,7 @@ const added: readonly Case[] = [
   [
     "regions beside a store with an address",
     "store: { kind: redis, url: 'redis://a' }\nregions: { self: eu, home: eu, stores: { eu: { url: 'redis://a' } } }",
-    "sluice.yaml:7: store.url goes with one region: with regions it is in regions.stores",
+    "sluice.yaml:7: store.url can't be set beside regions: with regions it is in regions.stores",
   ],
   [
     "a region's address that can't be read, without showing it",
@@ -65,7 +65,7 @@ const added: readonly Case[] = [
   [
     "a token of a control node",
     'control: { database: "file:a.db", token: a-token-of-16-letters }',
-    "sluice.yaml:7: control.token goes with follow, which is not set",
+    "sluice.yaml:7: control.token needs follow, which is not set",
   ],
   [
     "webhooks without a database",
@@ -200,17 +200,17 @@ const added: readonly Case[] = [
   [
     "a key twice",
     "server: { workers: 1 }\nserver: { workers: 2 }",
-    'sluice.yaml:8: the key "server" is there twice',
+    'sluice.yaml:8: the key "server" occurs twice',
   ],
   [
     "a field twice",
     "server:\n  workers: 1\n  workers: 2",
-    'sluice.yaml:9: the key "workers" is there twice',
+    'sluice.yaml:9: the key "workers" occurs twice',
   ],
   [
     "an alias of nothing",
     "server: *nothing",
-    "sluice.yaml:7: the alias *nothing stands for nothing before it",
+    "sluice.yaml:7: the alias *nothing has no anchor before it",
   ],
   ["several documents", "---\na: 1", "sluice.yaml:7: the text holds several documents"],
   ["a tag", "server: !mine { workers: 1 }", "sluice.yaml:7: Unresolved tag: !mine"],
@@ -297,7 +297,7 @@ const added: readonly Case[] = [
   [
     "an address of Redis without its kind",
     "store:\n  url: redis://127.0.0.1",
-    "sluice.yaml:8: store.url goes with kind redis, but the kind is memory",
+    "sluice.yaml:8: store.url needs kind redis, but the kind is memory",
   ],
   [
     "an invalid address of Redis",
@@ -307,7 +307,7 @@ const added: readonly Case[] = [
   [
     "keys of memory in Redis",
     "store: { kind: redis, url: 'redis://a', keysMax: 5000 }",
-    "sluice.yaml:7: store.keysMax goes with kind memory, but the kind is redis",
+    "sluice.yaml:7: store.keysMax needs kind memory, but the kind is redis",
   ],
   [
     "a fact from nowhere",
@@ -332,7 +332,7 @@ const added: readonly Case[] = [
   [
     "unknown API keys where none are resolved",
     "identity: { unknownKeys: anonymous }",
-    "sluice.yaml:7: identity.unknownKeys goes with apiKeys: control",
+    "sluice.yaml:7: identity.unknownKeys needs apiKeys: control",
   ],
   [
     "a header that no peer is trusted with",

@@ -360,7 +360,7 @@ export const badRules: readonly BadRules[] = [
   together(
     "a header in two cases",
     rule("limit: 1/second\nmatch: { headers: { x-a: b, X-A: c } }"),
-    'rule "login": match.headers.X-A is there twice, as x-a (sluice.yaml:5)',
+    'rule "login": match.headers.X-A occurs twice, as x-a (sluice.yaml:5)',
   ),
   // Costs.
   structural(

@@ -153,7 +153,7 @@ function sayMissing(file: string): CommandError {
     `${file}: no such file. To start with one:`,
     "  sluice init                                writes a commented sluice.yaml and rules.yaml",
     "  sluice demo --print-config > sluice.yaml   writes the configuration of the demo",
-    "  sluice serve --config FILE                 reads one that is elsewhere",
+    "  sluice serve --config FILE                 reads another file",
   ];
   return new CommandError(EXIT.no, how.join("\n"));
 }

@@ -49,7 +49,7 @@ function sayAllowed({ limit, remaining, resetMs, delayMs, source }: DecisionRepl
 
 function sayRefused(decision: DecisionReply): string[] {
   const { reason, limit, remaining, retryAfterMs, source } = decision;
-  if (reason === "identity") return ["the request has nothing that the rule counts by"];
+  if (reason === "identity") return ["the request has no value for the rule's key"];
   if (reason === "blocked") return [sayBlock(decision)];
   if (reason === "denied") return ["an operator switched the rule to deny"];
   if (reason === "store") return ["the store does not answer"];

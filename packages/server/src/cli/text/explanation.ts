@@ -56,7 +56,7 @@ function sayBlock({ subject, reason, untilMs }: ExplainedBlock): string {
 
 const REASONS: Readonly<Record<string, string>> = {
   limit: "over its limit",
-  identity: "the request has nothing that the rule counts by",
+  identity: "the request has no value for the rule's key",
   store: "the store does not answer",
 };
 
@@ -139,8 +139,8 @@ const WHY_NOT: Readonly<Record<NonNullable<ExplainedRule["notApplied"]>, string>
   disabled: "the rule is switched off",
   "exempt-ip": "the address is exempt",
   "exempt-key": "the key is exempt",
-  missing: "the request has nothing that the rule counts by",
-  refused: "the request has nothing that the rule counts by, and may not pass without",
+  missing: "the request has no value for the rule's key",
+  refused: "the request has no value for the rule's key, and onMissing is refuse",
   rollout: "the key is not in the rollout",
   unlimited: "the caller has no limit",
 };

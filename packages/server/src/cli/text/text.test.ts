@@ -80,7 +80,7 @@ describe("decisions", () => {
       { ...allowed, allowed: false, reason: "limit", retryAfterMs: null },
     ],
     [
-      "refused  login: the request has nothing that the rule counts by",
+      "refused  login: the request has no value for the rule's key",
       { allowed: false, rule: "login", reason: "identity" },
     ],
     [

@@ -18,8 +18,7 @@ export function checkControl({ control }: FileValues, problems: Problems): void 
   }
   if (follow === undefined) {
     for (const [field, value] of Object.entries({ token, caFile })) {
-      if (value !== undefined)
-        problems.add(["control", field], "goes with follow, which is not set");
+      if (value !== undefined) problems.add(["control", field], "needs follow, which is not set");
     }
     return;
   }

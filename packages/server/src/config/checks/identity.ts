@@ -26,7 +26,7 @@ export function checkApiKeys({ identity, control }: FileValues, problems: Proble
     return;
   }
   for (const [field, value] of Object.entries({ unknownKeys, keyLookupsPerSecond })) {
-    if (value !== undefined) problems.add(["identity", field], "goes with apiKeys: control");
+    if (value !== undefined) problems.add(["identity", field], "needs apiKeys: control");
   }
 }
 
@@ -43,7 +43,7 @@ function checkSource(
   } else if (claim !== undefined && jwt === undefined) {
     problems.add([...path, "claim"], "needs identity.jwt, which verifies tokens");
   } else if (header === undefined && trust !== undefined) {
-    problems.add([...path, "trust"], "goes with header");
+    problems.add([...path, "trust"], "needs header");
   } else if (header !== undefined && trust !== "anyone" && trustedProxies.length === 0) {
     const remedy = "identity.trustedProxies is empty; name the proxies, or set trust: anyone";
     problems.add([...path, "header"], `would never be trusted: ${remedy}`);
@@ -63,7 +63,7 @@ function checkKeys({ jwt }: IdentityValues, problems: Problems): void {
   for (const [i, algorithm] of jwt.algorithms.entries()) {
     if (algorithm.startsWith("HS") === isSecret) continue;
     const kind = isSecret
-      ? "a secret goes with HS256, HS384, HS512"
+      ? "a secret needs one of HS256, HS384, HS512"
       : `${algorithm} needs a secret`;
     problems.add(["identity", "jwt", "algorithms", i], `can't be used: ${kind}`);
   }

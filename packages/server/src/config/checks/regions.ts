@@ -22,7 +22,7 @@ export function checkRegions({ regions, store }: FileValues, problems: Problems)
     if (names.includes(name)) continue;
     problems.add(
       ["regions", field],
-      `${JSON.stringify(name)} is not in regions.stores; there are ${names.join(", ")}`,
+      `${JSON.stringify(name)} is not in regions.stores; known: ${names.join(", ")}`,
     );
   }
   for (const name of names) {

@@ -127,10 +127,13 @@ function checkStore({ store, regions }: FileValues, problems: Problems): void {
   const other = store.kind === "memory" ? "redis" : "memory";
   for (const field of STORE_FIELDS[other]) {
     if (store[field] === undefined) continue;
-    problems.add(["store", field], `goes with kind ${other}, but the kind is ${store.kind}`);
+    problems.add(["store", field], `needs kind ${other}, but the kind is ${store.kind}`);
   }
   if (regions !== undefined && store.url !== undefined) {
-    problems.add(["store", "url"], "goes with one region: with regions it is in regions.stores");
+    problems.add(
+      ["store", "url"],
+      "can't be set beside regions: with regions it is in regions.stores",
+    );
   }
   if (store.kind === "redis" && store.url === undefined && regions === undefined) {
     problems.add(

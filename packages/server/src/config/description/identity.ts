@@ -152,11 +152,11 @@ export const identitySection = section({
   ),
   unknownKeys: optional(
     oneOf(["refuse", "anonymous"]),
-    "What happens to a request whose API key is unknown: refuse (401), or anonymous, as if it had none. Without it refuse. Goes with apiKeys.",
+    "What happens to a request whose API key is unknown: refuse (401), or anonymous, as if it had no key. Default: refuse. Only with apiKeys.",
   ),
   keyLookupsPerSecond: optional(
     whole({ min: 1, max: 100_000 }),
-    "How many API keys that this node does not know are looked up in a second; those beyond it count as unknown. Without it 100. Goes with apiKeys.",
+    "How many API keys that this node does not know are looked up in a second; those beyond it count as unknown. Default: 100. Only with apiKeys.",
   ),
   keySecret: optional(
     secret(SECRET_LENGTH_MIN),

@@ -17,7 +17,7 @@ const accepts = (text: string) => validate(parseDocument(text, { uniqueKeys: fal
 
 /** What is between values, which a schema can't see. */
 const BETWEEN =
-  / goes with | must differ | is missing: | never | is not in upstreams| at most requestT/;
+  / needs (?:kind|apiKeys|follow|header)| can't be set beside regions| must differ | is missing: | never | is not in upstreams| at most requestT/;
 
 describe("the JSON Schema", () => {
   it("is what packages/server/sluice.schema.json says; if not, write toConfigSchema() there", () => {

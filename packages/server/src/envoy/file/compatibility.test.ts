@@ -42,7 +42,7 @@ describe("a file is refused", () => {
     [
       "with a unit beside unlimited",
       "domain: a\ndescriptors: [{ key: k, rate_limit: { unlimited: true, unit: day } }]",
-      /unit can't be there beside unlimited/,
+      /unit can't be set beside unlimited/,
     ],
     [
       "with a limit that replaces itself",

@@ -104,8 +104,8 @@ describe("what envoyproxy/ratelimit reads all the same is read, with a warning",
       "domain: a\ndomain: b\ndescriptors: [{ key: x, key: y }]",
       "b",
       [
-        "ratelimit.yaml:2: this key is there twice; the last one counts",
-        "ratelimit.yaml:3: this key is there twice; the last one counts",
+        "ratelimit.yaml:2: this key occurs twice; the last one counts",
+        "ratelimit.yaml:3: this key occurs twice; the last one counts",
       ],
     ],
     [
@@ -190,7 +190,7 @@ descriptors:
     ["{ unit: day, requests_per_unit: 1.5 }", "requests_per_unit must be a whole number from 0 to"],
     ["{ unit: day, requests_per_unit: 4294967296 }", "got 4294967296"],
     ["{ unit: day, requests_per_unit: ten }", 'got "ten"'],
-    ["{ unit: day, unlimited: true }", "unit can't be there beside unlimited"],
+    ["{ unit: day, unlimited: true }", "unit can't be set beside unlimited"],
     ["{ unit: day, unlimited: maybe }", 'unlimited must be true or false, got "maybe"'],
     ["{ unit: day, replaces: [{ name: '' }] }", "an entry of replaces has no name"],
     ["{ unit: day, replaces: [x] }", "an entry of replaces must be a map"],
@@ -208,7 +208,7 @@ descriptors:
     ["{ sluice: { concurrency: { limit: 1, permitMs: 1s } } }", "needs to see responses"],
     ["{ sluice: { leakyBucket: { ratePerSecond: 1, queueSize: 1 } } }", "it needs mode: meter"],
     ["{ sluice: { onStoreFailure: maybe } }", "onStoreFailure must be one of"],
-    ["{ unit: day, sluice: 5/minute }", "unit can't be there beside a limit under sluice"],
+    ["{ unit: day, sluice: 5/minute }", "unit can't be set beside a limit under sluice"],
   ])("rate_limit: %s", (limit, problem) => {
     const { problems, domain } = withLimit(limit);
     expect(domain).toBeUndefined();

@@ -67,7 +67,7 @@ function parseUnit(
   const requestsPerUnit = source.whole(most?.value, "requests_per_unit", UINT32_MAX);
   const current = { requestsPerUnit, unit, name };
   if (source.truth(fields.get("unlimited")?.value, "unlimited")) {
-    if (unit > 0) source.say(unitField?.at, "unit can't be there beside unlimited");
+    if (unit > 0) source.say(unitField?.at, "unit can't be set beside unlimited");
     return { kind: "unlimited", limit: undefined, current, replaces, onStoreFailure };
   }
   if (unit === 0) return sayUnit(source, unitField ?? at, written);
@@ -152,7 +152,7 @@ function refuseBoth(source: YamlSource, fields: ReadonlyMap<string, Field>): voi
   for (const name of ["unit", "requests_per_unit", "unlimited"]) {
     const field = fields.get(name);
     if (field !== undefined)
-      source.say(field.at, `${name} can't be there beside a limit under sluice`);
+      source.say(field.at, `${name} can't be set beside a limit under sluice`);
   }
 }
 

@@ -20,7 +20,7 @@ const MERGES_MAX = 16;
 
 /** Problems that envoyproxy/ratelimit tolerates, and how it reads them. */
 const TOLERATED: Readonly<Record<string, string>> = {
-  DUPLICATE_KEY: "this key is there twice; the last one counts",
+  DUPLICATE_KEY: "this key occurs twice; the last one counts",
   MULTIPLE_DOCS:
     "only the first document of a file is read; this one and those after it are ignored",
 };
@@ -157,7 +157,7 @@ export class YamlSource {
     if (known !== undefined) return known;
     const found = node.resolve(this.#document);
     if (found === undefined) {
-      return this.say(node, `the alias *${node.source} stands for nothing before it`);
+      return this.say(node, `the alias *${node.source} has no anchor before it`);
     }
     this.#followed.set(node, found);
     return found;

@@ -63,7 +63,7 @@ export class Body {
       return undefined;
     }
     this.drop();
-    return "the calls of this connection hold too many bytes";
+    return "the calls of this connection have too many bytes under way";
   }
 
   /** Frees what is held. */
@@ -97,10 +97,7 @@ function decompress(message: Buffer, encoding: unknown): Buffer {
   const inflate =
     encoding === "gzip" ? gunzipSync : encoding === "deflate" ? inflateSync : undefined;
   if (inflate === undefined) {
-    throw new FrameError(
-      STATUS.unimplemented,
-      "the message is compressed in a way that is not known",
-    );
+    throw new FrameError(STATUS.unimplemented, "the message has an unknown compression");
   }
   try {
     return inflate(message, { maxOutputLength: MESSAGE_BYTES_MAX });

@@ -87,7 +87,7 @@ function answer(
   // A connection that stays open would keep a drain waiting.
   if (isDraining) response.setHeader("Connection", "close");
   if (path === "/healthcheck") sendHealth(response, health);
-  else if (path !== "/json") send(response, 404, "there is nothing at that path");
+  else if (path !== "/json") send(response, 404, "no such path");
   else if (request.method !== "POST") send(response, 405, "ask with POST");
   else if (isOfPage(request.headers)) send(response, 403, "web pages may not ask");
   else if (isLocal && !isLocalHost(request.headers.host)) {

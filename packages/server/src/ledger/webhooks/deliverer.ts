@@ -192,7 +192,7 @@ export class Deliverer {
   }
 }
 
-const EXPIRED = "events were older than seven days when a webhook was there for them; not sent";
+const EXPIRED = "events were more than seven days old before a webhook existed for them; not sent";
 const NOT_RECORDED = "the outcome of a webhook could not be recorded; it is sent again";
 const NO_TRIES_LEFT: PostOutcome = {
   isDelivered: false,

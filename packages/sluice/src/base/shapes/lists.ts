@@ -84,7 +84,7 @@ export function mapOf<T>(
         const known = name.read(key, at);
         const read = item.read(value[key], at);
         if (known === undefined || read === undefined) continue;
-        if (found.has(known)) at.say(`is there twice, as ${known}`);
+        if (found.has(known)) at.say(`occurs twice, as ${known}`);
         found.set(known, read);
       }
       return spot.problemCount > problemCount ? undefined : found;

@@ -66,7 +66,8 @@ export function toLimitHandler<Raw>(
     const what = "limit must be a number, a function or a limit";
     refuse(site, `${what}, got ${show(limit)}${rateHint(limit)}`);
   }
-  if (windowMs !== undefined) refuse(site, "windowMs goes with a number: this limit has its own");
+  if (windowMs !== undefined)
+    refuse(site, "windowMs needs a limit that is a number: this limit has a window of its own");
   return toRequestHandler(site, { ...own, limit } as RateLimitOptions<Raw>);
 }
 

@@ -38,7 +38,7 @@ describe("options of a middleware", () => {
 
   it("refuse onMissing beside a key function, which says itself who is not counted", () => {
     expect(() => toRequestHandler(SITE, { limit, key: () => "a", onMissing: "refuse" })).toThrow(
-      "rateLimit: onMissing goes with dimensions",
+      "rateLimit: onMissing needs dimensions as key",
     );
   });
 

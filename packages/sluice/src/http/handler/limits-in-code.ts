@@ -188,7 +188,7 @@ function toPart<Raw>(
   if (typeof key === "function" && options.onMissing !== undefined) {
     refuse(
       site,
-      "onMissing goes with dimensions; a key function that answers undefined leaves a request uncounted",
+      "onMissing needs dimensions as key; a key function returns undefined for a request that is not counted",
     );
   }
   const limits = [limit].flat().map((one) => (typeof one === "string" ? toLimit(site, one) : one));

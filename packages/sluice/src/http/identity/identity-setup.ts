@@ -23,7 +23,7 @@ export function toIdentitySetup<Raw>(
     refuse(SITE, "a claim needs jwt, a verifier made by jwtVerifier of sluice/jwt");
   }
   if (given.unknownKeys !== undefined && given.keyResolver === undefined) {
-    refuse(SITE, "unknownKeys goes with keyResolver");
+    refuse(SITE, "unknownKeys needs keyResolver");
   }
   return {
     clients: new ClientAddresses(given.trustedProxies ?? NO_PROXIES, given.clientAddress),

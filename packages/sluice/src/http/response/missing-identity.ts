@@ -11,7 +11,7 @@ export function sayMissing(
 ): string {
   const needed = dimensions.flatMap((dimension) => sayDimension(dimension, apiKey) ?? []);
   if (needed.length === 1) return `The request has no ${needed[0]}`;
-  return `The request has not all that it is counted by: ${needed.join(", ")}`;
+  return `The request must have all of these: ${needed.join(", ")}`;
 }
 
 /** Undefined if every request has it. */

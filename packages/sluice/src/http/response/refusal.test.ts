@@ -75,7 +75,7 @@ describe("a refusal", () => {
       type: "about:blank",
       status: 403,
       code: "IDENTITY_MISSING",
-      detail: "The request has not all that it is counted by: client address, X-Id header.",
+      detail: "The request must have all of these: client address, X-Id header.",
       retryAfterMs: null,
     });
     expect(byName(refusal?.fields ?? [])).not.toHaveProperty("retry-after");

@@ -121,18 +121,18 @@ rules:
     [
       "a key twice",
       "version: 1\nrules: []\nversion: 1\n",
-      ['the key "version" is there twice (f:3)'],
+      ['the key "version" occurs twice (f:3)'],
     ],
     [
       "a key twice in a rule",
       `${RULES}    limit: 6/minute\n`,
-      ['the key "limit" is there twice (f:5)'],
+      ['the key "limit" occurs twice (f:5)'],
     ],
     ["several documents", `${RULES}---\n${RULES}`, ["the text holds several documents (f:5)"]],
     [
       "an alias of nothing",
       "version: 1\nrules: *none\n",
-      ["the alias *none stands for nothing before it (f:2)"],
+      ["the alias *none has no anchor before it (f:2)"],
     ],
     ["an unknown tag", "version: !one 1\nrules: []\n", ["Unresolved tag: !one (f:1)"]],
     [

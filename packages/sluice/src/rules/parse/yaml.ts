@@ -159,7 +159,7 @@ function findRepeatsAndAliases(document: Document): Misuse[] {
       if (isMap(node) && node.anchor !== undefined) anchoredCount += node.items.length;
       const offset = startOf(node) ?? 0;
       if (isAlias(node) && !anchors.has(node.source)) {
-        report(`the alias *${node.source} stands for nothing before it`, offset);
+        report(`the alias *${node.source} has no anchor before it`, offset);
       }
       if (isAlias(node) || node.anchor !== undefined) aliasCount += 1;
       if (!isAlias(node) && node.anchor !== undefined) anchors.add(node.anchor);
@@ -180,7 +180,7 @@ function findRepeats(map: YAMLMap, report: (message: string, offset: number) => 
   for (const { key } of map.items as Pair<Node, Node | null>[]) {
     const name = toKeyName(key);
     if (name === undefined || name === "<<") continue;
-    if (seen.has(name)) report(`the key ${show(name)} is there twice`, startOf(key) ?? 0);
+    if (seen.has(name)) report(`the key ${show(name)} occurs twice`, startOf(key) ?? 0);
     seen.add(name);
   }
 }

@@ -47,7 +47,7 @@ const publishInput = object({
   note: optional(anyString(1_000, 0), "What is new, for people."),
   expected: optional(
     wholeNumber({ min: 0, max: NUMBER_MAX }),
-    "The version that you believe to be published; 0 for none. If it is another one, the answer is 409.",
+    "The version that you expect to be published; 0 for none. If it is another one, the answer is 409.",
   ),
   reason,
 });

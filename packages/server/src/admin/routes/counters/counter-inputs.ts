@@ -66,7 +66,7 @@ export const facts = objectInPlace({
 
 const ruleId = required(anyString(256), "The id of a rule.");
 const key = optional(anyString(16_384), "The key as the rule counts it: `user:42`.");
-const someFacts = optional(facts, "A request whose key is meant, instead of the key.");
+const someFacts = optional(facts, "A request, in place of the key that it is counted by.");
 
 /** A key of a rule: as it is counted, or as the facts of a request make it. */
 const target = {

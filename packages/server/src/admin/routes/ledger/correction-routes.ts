@@ -38,7 +38,7 @@ export const correctionRoutes: readonly Route[] = [
   }),
   correcting("adjust", {
     path: "/v1/quotas/{tenant}/{meter}/adjustments",
-    summary: "Adds units to what a tenant has left, or takes some, below zero too.",
+    summary: "Adds units to a tenant's balance or subtracts some; the balance may fall below zero.",
     input: object({
       units: required(wholeNumber({ min: -UNITS_MAX, max: UNITS_MAX }), "Below 0 takes units."),
       reason,

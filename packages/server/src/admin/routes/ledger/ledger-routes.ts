@@ -55,7 +55,7 @@ export const ledgerRoutes: readonly Route[] = [
     method: "GET",
     path: "/v1/quotas",
     role: "viewer",
-    summary: "How the durable quotas of a tenant stand in their periods, with a forecast.",
+    summary: "The status of a tenant's durable quotas in their periods, with a forecast.",
     query: object({
       tenant: required(entityName, "Whose quotas."),
       meter: optional(ruleId, "Only that of this rule."),
@@ -135,7 +135,7 @@ export const ledgerRoutes: readonly Route[] = [
     path: "/v1/ledger/export",
     role: "viewer",
     summary:
-      "All entries of the ledger that are meant, as CSV, as one JSON list or as NDJSON, while they are read.",
+      "The entries of the ledger that match the filters, as CSV, as one JSON list or as NDJSON, while they are read.",
     query: object({
       ...filters,
       format: withDefault(choice(EXPORT_FORMATS), "csv", "Of the export."),

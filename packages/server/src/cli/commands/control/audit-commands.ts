@@ -34,7 +34,7 @@ export function addAuditCommands(program: Command, parts: CommandParts): void {
         "--kind <kind>",
         "rule-set, plan, tenant, api-key, override, block, switch, access-token, counter, quota or webhook-delivery",
       ],
-      ["--id <id>", "only what this one had done to it"],
+      ["--id <id>", "only changes of this entity"],
       ["--actor <name>", "only what this caller did"],
       ...LIST_OPTIONS,
     ],

@@ -142,7 +142,7 @@ describe.each(all)("the command with a control plane in $name", (databases) => {
     await run("plans set pro --tier gold");
     await run("tenants set acme --plan pro");
     const before = (await run("audit list --json")).out;
-    const nothing = "nothing was changed: it is as the options say already\n";
+    const nothing = "nothing changed: it already has these values\n";
     for (const line of [
       "plans set pro",
       "plans set pro --tier gold",
@@ -188,7 +188,7 @@ describe.each(all)("the command with a control plane in $name", (databases) => {
     const { code, out, err } = await run("check --path /login");
     expect([code, out, err]).toEqual([
       1,
-      "refused  login: the request has nothing that the rule counts by\n",
+      "refused  login: the request has no value for the rule's key\n",
       "login counts by ip: add --ip\n",
     ]);
   });

@@ -248,7 +248,7 @@ export async function edit<N extends ReplyName>(
   const { id: _, revision, ...fields } = (current ?? {}) as Record<string, unknown>;
   const { reason: __, ...said } = toBody(fields);
   if (current !== undefined && isDeepStrictEqual(asSent(said), asSent(fields))) {
-    terminal.writeError("nothing was changed: it is as the options say already\n");
+    terminal.writeError("nothing changed: it already has these values\n");
     return current;
   }
   const condition: Record<string, string> =

@@ -36,7 +36,7 @@ export function addSwitchCommand(program: Command, parts: CommandParts): void {
     isChange: true,
     options: [
       ["--all", "all rules, instead of one"],
-      ["--node", "on the node that is asked alone, also while the database is unavailable"],
+      ["--node", "only on the node that is asked, even while the database is unavailable"],
     ],
     about:
       "off lets requests pass the rule uncounted; deny refuses every request that matches it; on ends both.",

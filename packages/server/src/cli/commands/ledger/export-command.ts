@@ -43,7 +43,7 @@ export function addExportCommand(ledger: Command, parts: CommandParts): void {
     options: [
       ["--tenant <tenant>", "only entries of this tenant"],
       ["--meter <rule>", "only entries of this rule"],
-      ["--output <file>", "write to this file, which is there when it is complete"],
+      ["--output <file>", "write to this file, which appears once it is complete"],
     ],
     about:
       "In CSV, an apostrophe stands before strings that a spreadsheet would take for a formula. JSON has them as they are.",

@@ -69,7 +69,7 @@ export function addQuotaCommands(program: Command, parts: CommandParts): void {
   });
   addVerb<CorrectFlags>(quota, parts, {
     usage: "adjust <tenant>",
-    description: "add units to what a tenant has left, or take some, below zero too",
+    description: "add units to a tenant's balance or subtract some; it may fall below zero",
     required: [METER, ["--units <count>", "such as +50 or -50"], REASON],
     options: [KEY],
     examples: ['quota adjust acme --meter exports --units=-50 --reason "counted twice"'],

@@ -253,7 +253,7 @@ describe("rateLimit in Express", () => {
 describe("options of rateLimit in Express that can't be", () => {
   const limit = tokenBucket({ capacity: 1, refillPerSecond: 1 });
   it.each<[object, string]>([
-    [{ limit, windowMs: 1_000 }, "windowMs goes with a number"],
+    [{ limit, windowMs: 1_000 }, "windowMs needs a limit that is a number"],
     [{ limit, key: "ip", keyGenerator: () => "a" }, "takes key or keyGenerator, not both"],
     [{ limit, headers: "draft-7", standardHeaders: false }, "takes headers or standardHeaders"],
     [{ limit, onStoreFailure: "open", passOnStoreError: false }, "passOnStoreError, not both"],

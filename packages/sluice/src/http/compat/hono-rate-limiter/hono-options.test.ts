@@ -155,7 +155,7 @@ describe("options of hono-rate-limiter", () => {
 
   const limit = fixedWindow({ limit: 1, windowMs: 60_000 });
   it.each<[HonoOptions, RegExp]>([
-    [{ limit, windowMs: 1_000 }, /windowMs goes with a number/],
+    [{ limit, windowMs: 1_000 }, /windowMs needs a limit that is a number/],
     [{ limit: "3" as never }, /limit must be a number, a function or a limit, got "3"/],
     [{ limit: 1, key: "ip", keyGenerator }, /takes key or keyGenerator, not both/],
     [{ limit: 1, body: "text", message: "no" }, /takes body or message, not both/],

@@ -326,7 +326,7 @@ describe("a key resolver", () => {
   it.each<[object, RegExp]>([
     [{ keyResolver: {} }, /keyResolver must have a function resolve\(key\)/],
     [{ keyResolver: null }, /keyResolver must have a function resolve\(key\)/],
-    [{ unknownKeys: "refuse" }, /unknownKeys goes with keyResolver/],
+    [{ unknownKeys: "refuse" }, /unknownKeys needs keyResolver/],
     [{ keyResolver: { resolve: () => undefined }, unknownKeys: "allow" }, /unknownKeys must be/],
   ])("is refused as %j", (options, message) => {
     expect(() => toIdentity(options as IdentityOptions)).toThrow(message);

@@ -167,7 +167,7 @@ export function toJwtSetup(options: JwtOptions): JwtSetup {
 function toAges(given: Given): Pick<JwtSetup, "jwksMaxAgeMs" | "jwksStaleMs"> {
   for (const field of ["jwksMaxAgeMs", "jwksStaleMs"] as const) {
     if (given[field] !== undefined && given.jwksUrl === undefined) {
-      refuse(SITE, `${field} goes with jwksUrl`);
+      refuse(SITE, `${field} needs jwksUrl`);
     }
   }
   const { jwksMaxAgeMs = 600_000, jwksStaleMs = DAY_MS } = given;

@@ -55,7 +55,7 @@ const OPTIONS = {
   tokenBucket: object(
     {
       capacity: required(units, "The most tokens, and so the largest burst."),
-      refillPerSecond: optional(positiveNumber, "Tokens that come back in a second."),
+      refillPerSecond: optional(positiveNumber, "Tokens that are refilled each second."),
       refill: optional(
         object({
           amount: required(units, "So many tokens come back …"),
@@ -135,7 +135,7 @@ const MAKE: { readonly [A in Algorithm]: (options: never) => Limit } = {
 
 const ALGORITHMS = Object.keys(OPTIONS) as Algorithm[];
 const ABOUT: Readonly<Record<Algorithm, string>> = {
-  tokenBucket: "A burst, and a rate at which it comes back.",
+  tokenBucket: "A burst, and the rate at which it refills.",
   leakyBucket: "A queue that leaves at a constant rate.",
   fixedWindow: "At most this many in each window.",
   slidingWindowCounter: "At most this many in any window, estimated from two counters.",

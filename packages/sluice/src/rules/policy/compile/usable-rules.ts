@@ -28,7 +28,7 @@ function toProblems(rule: Rule, { costs, seesResponses, lanes }: UsableOptions):
   const problems: string[] = [];
   if (cost.kind === "function" && !costs.has(cost.name)) {
     const known = costs.size === 0 ? "none" : [...costs.keys()].join(", ");
-    problems.push(`cost.function ${JSON.stringify(cost.name)} is not in costs; there: ${known}`);
+    problems.push(`cost.function ${JSON.stringify(cost.name)} is not in costs; known: ${known}`);
   }
   const what = seesResponses ? undefined : needsResponse(rule);
   if (what !== undefined) problems.push(`${what} ${NEEDS_RESPONSES}`);
