@@ -43,7 +43,7 @@ export default defineConfig({
     maxWorkers: 2,
     // Tests that wait for a server's answers rather than for the processor run beside each other.
     maxConcurrency: 16,
-    // How long a poll goes on, unless it says so itself: a busy machine is not a failure.
+    // How long a poll continues, unless it says so itself: a busy machine is not a failure.
     expect: { poll: { timeout: 20_000 } },
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -8,7 +8,7 @@ import { effort } from "./effort.js";
 /** One side of a comparison. */
 export interface Contender {
   readonly name: string;
-  /** Runs so many operations and returns how many were admitted. */
+  /** Runs this many operations and returns how many were admitted. */
   run(operations: number): number | Promise<number>;
   /** Cleans up after a round; not timed. */
   settle?(): void | Promise<void>;

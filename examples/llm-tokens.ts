@@ -90,12 +90,12 @@ while (!(await reader.read()).done);
 await until(9_950);
 console.log("after its 50 tokens: 9950");
 
-// A client that hangs up does not know what it cost, and neither does the gateway: it pays what was reserved.
+// A client that disconnects does not know what it cost, and neither does the gateway: it pays what was reserved.
 const client = new AbortController();
 await ask(client.signal);
 client.abort();
 await ended;
-console.log(`after one that hung up: ${await left()}`);
+console.log(`after one that disconnected: ${await left()}`);
 
 await service.close();
 backend.close();
@@ -105,4 +105,4 @@ rmSync(folder, { recursive: true });
 // at first: 10000
 // while it streams: 9400
 // after its 50 tokens: 9950
-// after one that hung up: 9350
+// after one that disconnected: 9350

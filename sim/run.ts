@@ -82,7 +82,7 @@ export function agreementsOf({ options }: Scenario): readonly Agreement[] {
   ]);
 }
 
-/** How long after the last request the world goes on, so that every answer arrives. */
+/** How long after the last request the world continues, so that every answer arrives. */
 const AFTERMATH_MS = 3_000;
 
 /** Runs a scenario. */

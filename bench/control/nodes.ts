@@ -16,7 +16,7 @@ export function newFolder(): string {
   return mkdtempSync(join(tmpdir(), "sluice-control-"));
 }
 
-/** A rule set of so many rules; `name` is the id of the first. */
+/** A rule set of this many rules; `name` is the id of the first. */
 export function rulesText(name: string, count: number): string {
   const rules = Array.from({ length: count }, (_, n) => ({
     id: n === 0 ? name : `rule-${n}`,

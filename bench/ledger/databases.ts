@@ -72,12 +72,12 @@ async function open(url: string, end: () => Promise<void>): Promise<BenchDatabas
 const clock = { now: () => Date.now() };
 const counter = { scope: "exports", part: 0, limit: quota({ limit: 1e12, period: "month" }) };
 
-/** A charge of one unit to one of so many accounts. */
+/** A charge of one unit to one of this many accounts. */
 export function chargeOf(n: number, accounts: number): Charge[] {
   return [{ counter, key: `tenant:${(n * 7_919) % accounts}`, cost: 1, nowMs: Date.now() }];
 }
 
-/** Runs so many operations by so many callers, each of which waits for its answer. */
+/** Runs this many operations by this many callers, each of which waits for its answer. */
 export async function runCallers(
   { operations, callers }: { operations: number; callers: number },
   operation: (n: number) => Promise<unknown>,

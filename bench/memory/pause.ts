@@ -13,7 +13,7 @@ import { RandomIds, toKey } from "../random.js";
 
 const KEYS = effort({ full: 10_000_000, quick: 300_000 });
 const OPERATIONS = effort({ full: 3_000_000, quick: 100_000 });
-// One request in so many is a newcomer's, and the oldest key leaves. A Map of ten million dies of
+// One request in this many is a newcomer's, and the oldest key leaves. A Map of ten million dies of
 // more than 6.7 million that left ("Map maximum size exceeded"), so there are fewer.
 const NEWCOMER_EVERY = 3;
 // What other people's processes do to ours is noise, and hits the side with short pauses.

@@ -42,7 +42,7 @@ export async function runTurns(
   return admitted;
 }
 
-/** Requests that come evenly, so many a second. Returns how many were admitted. */
+/** Requests that come evenly, this many a second. Returns how many were admitted. */
 export async function runPaced(
   limiter: Limiter<false>,
   { operations, perSec }: { operations: number; perSec: number },

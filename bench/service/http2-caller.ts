@@ -18,7 +18,7 @@ const END_STREAM = 1;
 const END_HEADERS = 4;
 const WINDOW_BYTES_MAX = 2 ** 31 - 1;
 const WINDOW_BYTES_FIRST = 65_535;
-/** A message of gRPC begins with so many bytes, even an empty one. */
+/** A message of gRPC begins with this many bytes, even an empty one. */
 const GRPC_HEAD_BYTES = 5;
 
 /** A field that the server adds to its table: the index of the name in the static table, or a name, and the value. */
@@ -67,7 +67,7 @@ export class Http2Caller {
     this.#socket.on("close", () => this.#onFailed(new Error("the connection was closed")));
   }
 
-  /** Makes so many calls, `atOnce` at a time. `messageOf` gives the message of each, by its number. */
+  /** Makes this many calls, `atOnce` at a time. `messageOf` gives the message of each, by its number. */
   call(calls: number, atOnce: number, messageOf: (call: number) => Buffer): Promise<void> {
     return new Promise((resolve, reject) => {
       let sent = 0;

@@ -12,7 +12,7 @@ const CALLERS = 10_000;
 /** The step from one caller to the next; coprime with their number, so that all of them come. */
 const STEP = 3_571;
 
-/** A file with so many rules. */
+/** A file with this many rules. */
 export function toRulesFile(rules: number): string {
   const services = Array.from({ length: servicesOf(rules) }, (_, i) => [
     toRule(`s${i}-all`, `${baseOf(i)}/*`),

@@ -104,7 +104,7 @@ async function takeTurns(
   }
 }
 
-/** Services with so many workers each. */
+/** Services with this many workers each. */
 async function startAll(
   services: Services,
   served: Omit<Served, "workers">,

@@ -225,7 +225,7 @@ function axis(baseline: number): string {
   return `  <path class="line" d="M${LEFT} ${baseline + 0.5}h${COLUMNS * COLUMN_WIDTH}"/>`;
 }
 
-/** A bar of a column: so many units, on top of `from` others. */
+/** A bar of a column: this many units, on top of `from` others. */
 interface Bar {
   readonly count: number;
   readonly from: number;

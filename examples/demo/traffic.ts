@@ -2,7 +2,7 @@
 // trickle. It is counted in slices, one for each column of a chart; how long a slice lasts is up
 // to the scene. The first burst lies across the middle, where a window of 16 slices ends.
 
-/** One stretch of traffic: so many slices with so many requests in each. */
+/** One stretch of traffic: this many slices with this many requests in each. */
 interface Stretch {
   readonly slices: number;
   readonly requests: number;

@@ -5,7 +5,7 @@ import { crc32, deflateSync, inflateSync } from "node:zlib";
 
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 const COLOURS_MAX = 256;
-/** So many of the most frequent ones stay exactly as they are: backgrounds, lines, bars. */
+/** This many of the most frequent ones stay exactly as they are: backgrounds, lines, bars. */
 const KEPT = 64;
 
 interface Picture {

@@ -37,7 +37,7 @@ export class Simulation {
     return this.#plan(delayMs, task, false);
   }
 
-  /** As `after`, and whatever waits for the task goes on before anything else happens. */
+  /** As `after`, and whatever waits for the task continues before anything else happens. */
   afterAwaited(delayMs: number, task: () => void): Cancel {
     return this.#plan(delayMs, task, true);
   }

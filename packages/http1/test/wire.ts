@@ -41,7 +41,7 @@ export class Wire extends Duplex {
     return this;
   }
 
-  /** The client reads no more, or goes on. */
+  /** The client reads no more, or continues. */
   set isRead(isRead: boolean) {
     this.#isRead = isRead;
     if (isRead) this.#flush();

@@ -22,7 +22,7 @@ export interface Answered<T> {
 export interface AnswerOptions extends Pick<ApiOptions, "query" | "headers"> {
   /** Asks by POST with this body, where a question does not fit in a URL. Default: by GET. */
   readonly body?: unknown;
-  /** Asks again every so many milliseconds while the page is visible. Default: only once. */
+  /** Asks again every this many milliseconds while the page is visible. Default: only once. */
   readonly everyMs?: number;
 }
 

@@ -235,7 +235,7 @@ export class ClientConnection implements ExchangeConnection {
     if (this.#exchange?.isEnded === true) this.#endExchange(this.#exchange);
   }
 
-  /** The response is written and the request read: goes on with the next request. */
+  /** The response is written and the request read: continues with the next request. */
   #endExchange(exchange: Exchange): void {
     this.#exchange = undefined;
     const isFlushed = this.#socket.writableLength === 0;
@@ -244,7 +244,7 @@ export class ClientConnection implements ExchangeConnection {
     if (!this.#isTaking) this.#goOn();
   }
 
-  /** Parses what was sent ahead, and goes on reading. */
+  /** Parses what was sent ahead, and continues reading. */
   #goOn(): void {
     const ahead = this.#ahead;
     this.#ahead = NOTHING;

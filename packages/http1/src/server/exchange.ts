@@ -38,7 +38,7 @@ export interface ExchangeConnection extends ChunkSink {
   destroy(): void;
 }
 
-/** Up to so many bytes, reading the rest of a body is cheaper than a new connection. */
+/** Up to this many bytes, reading the rest of a body is cheaper than a new connection. */
 const UNREAD_BYTES_MAX = 65_536;
 
 /** One request and its response. */

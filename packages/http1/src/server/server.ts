@@ -165,7 +165,7 @@ function toTiming({ headMsMax, requestMsMax, keepAliveMs }: Http1Bounds): Client
   };
 }
 
-/** The ticks of at least so many milliseconds; 0 means no bound. */
+/** The ticks of at least this many milliseconds; 0 means no bound. */
 function toTicks(ms: number): number {
   // One more, because the next tick may be due immediately.
   return ms === 0 ? Number.POSITIVE_INFINITY : Math.ceil(ms / TICK_MS) + 1;

@@ -1,4 +1,4 @@
-// Values that are there immediately or come as a promise: code that has its value goes on synchronously.
+// Values that are there immediately or come as a promise: code that has its value continues synchronously.
 
 import type { MaybePromise } from "sluice";
 

@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 
-/** A string that can't be guessed, of so many random bytes: 22 characters for 16. */
+/** A string that can't be guessed, of this many random bytes: 22 characters for 16. */
 export function randomId(bytes: number): string {
   return randomBytes(bytes).toString("base64url");
 }

@@ -88,7 +88,7 @@ async function serve(
   return started;
 }
 
-/** The statuses of so many logins, one after the other. No upstream runs: 502 is a request that passed. */
+/** The statuses of this many logins, one after the other. No upstream runs: 502 is a request that passed. */
 async function logins({ gateway }: Running, count: number): Promise<number[]> {
   const statuses: number[] = [];
   for (let i = 0; i < count; i++) {

@@ -12,7 +12,7 @@ export interface Config {
   readonly file: string | undefined;
   /** Processes that serve; 1 is a single process. Default 1. */
   readonly workers: number;
-  /** How long the service goes on after SIGTERM while readiness fails already. Default 0. */
+  /** How long the service continues after SIGTERM while readiness fails already. Default 0. */
   readonly drainDelayMs: number;
   /** How long requests under way may take after that. Default 10,000. */
   readonly drainMs: number;

@@ -1,5 +1,5 @@
 // A node of the control plane: the state that this process decides with, kept up to date from a database or from a
-// control node. While those are unavailable it goes on with what it has, and starts with what it kept on disk.
+// control node. While those are unavailable it continues with what it has, and starts with what it kept on disk.
 
 import { formatDuration } from "sluice/shapes";
 import { after, type CancelTimer, pause, readMs, wallMs } from "../base/clock.js";

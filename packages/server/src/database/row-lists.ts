@@ -31,7 +31,7 @@ export async function runOverRows<R extends Row>(
   return found;
 }
 
-/** The statement for so many rows. */
+/** The statement for this many rows. */
 function expand(sql: string, count: number): string {
   const name = `${count} ${sql}`;
   const known = expanded.get(name);

@@ -9,7 +9,7 @@ import type { GroupStatement, Row, SqlValue } from "./database.js";
 
 /** Prepared statements that are kept: lists of rows have one for each length. */
 const STATEMENTS_MAX = 1_000;
-/** The log is copied to the database when it has so many pages: 32 MB. SQLite's own default is 4 MB. */
+/** The log is copied to the database when it has this many pages: 32 MB. SQLite's own default is 4 MB. */
 const CHECKPOINT_PAGES = 8_000;
 
 interface Prepared {

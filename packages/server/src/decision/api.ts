@@ -160,7 +160,7 @@ export class DecisionApi {
         return;
       }
       keyed = asked;
-      // Other processes don't have the answer; the request id makes the store count the request once all the same.
+      // Other processes don't have the answer; the request id makes the store count the request once regardless.
       const text = await endpoint.run(body, { requestId: asked.print, token });
       this.#idempotency.end(keyed, { status: 200, body: text });
       this.#send(exchange, text, startMs);

@@ -39,7 +39,7 @@ async function start(): Promise<GatewayFixture> {
   return fixture;
 }
 
-/** Statuses of so many requests that are sent in one piece over one connection. */
+/** Statuses of this many requests that are sent in one piece over one connection. */
 function pipeline(url: string, path: string, count: number): Promise<string[]> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(url).port), "127.0.0.1");

@@ -331,7 +331,7 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
     expect(await ask(follower, "/v1/nodes")).toMatchObject({
       body: { items: [{ name: "edge-1", kind: "follower" }] },
     });
-    // A stream does not outlive its token, and the node goes on with what it has.
+    // A stream does not outlive its token, and the node continues with what it has.
     await plane.accessTokens.revoke(by(), id);
     await vi.waitFor(() => expect(control.control?.feedServer?.streams.count).toBe(0), 2_000);
     await publish(plane, textOf(20));

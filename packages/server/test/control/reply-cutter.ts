@@ -7,7 +7,7 @@ import { type AddressInfo, connect, createServer, type Server } from "node:net";
 export interface ReplyCutter {
   readonly server: Server;
   readonly port: number;
-  /** Lets so many replies pass, then loses one with its connection, once. */
+  /** Lets this many replies pass, then loses one with its connection, once. */
   cutAfterReplies: number;
   readonly cuts: number;
 }

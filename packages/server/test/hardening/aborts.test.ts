@@ -1,4 +1,4 @@
-// Clients that hang up at every point of a request, and what their requests held: it all comes back.
+// Clients that disconnect at every point of a request, and what their requests held: it all comes back.
 
 import { connectTo, type RawClient } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
@@ -123,7 +123,7 @@ describe("a thousand clients that hang up at random points", () => {
       await Promise.all(
         Array.from({ length: 50 }, async (_, i) => {
           const client = await send(texts[(round + i) % texts.length]);
-          // Some hang up immediately, some after a turn or two of the event loop.
+          // Some disconnect immediately, some after a turn or two of the event loop.
           for (let turn = 0; turn < (round * i) % 4; turn++)
             await new Promise((resolve) => setImmediate(resolve));
           if (i % 2 === 0) client.socket.resetAndDestroy();

@@ -9,7 +9,7 @@ export interface FramingCase {
   /**
    * `refused`: with 400 and a closed connection. `late`: so, or cut off when its time is up, since as far
    * as it got it could still become a request. `body`: what is hidden is the body of a request that has
-   * one meaning, and goes on as that. `alone`: it is served, and its connection closed behind it.
+   * one meaning, and is forwarded with it. `alone`: it is served, and its connection closed behind it.
    */
   readonly outcome: "refused" | "late" | "body" | "alone";
 }

@@ -22,7 +22,7 @@ interface Counts {
   failed: number;
 }
 
-/** Starts slow clients; what they report goes on being updated. */
+/** Starts slow clients; what they report is updated as they run. */
 function startSlow(kind: "head" | "body", count: number): Counts {
   const counts: Counts = { opened: 0, closed: 0, failed: 0 };
   const { port } = new URL(fixture.url);
@@ -69,7 +69,7 @@ describe(`${SLOW} slow connections`, () => {
     const good = await serveGood(
       () => slow.closed === SLOW || slow.failed > 0 || performance.now() > endMs,
     );
-    // A system that refuses so many connections fails the test, with the number that it allowed.
+    // A system that refuses this many connections fails the test, with the number that it allowed.
     expect(slow).toEqual({ opened: SLOW, closed: SLOW, failed: 0 });
     expect(good.served).toBeGreaterThan(100);
     expect(good.slowestMs).toBeLessThan(5_000);

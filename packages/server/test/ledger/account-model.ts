@@ -31,7 +31,7 @@ export class AccountModel {
   #debt = 0;
   /** What a smaller quota could not take, because it was in use. */
   #owed = 0;
-  /** Charges up to this one bring back so many units together: an operator refunded the rest. */
+  /** Charges up to this one bring back this many units together: an operator refunded the rest. */
   #pardon = { number: 0, units: Number.POSITIVE_INFINITY };
   /** Of the last charge. */
   #number = 0;

@@ -44,7 +44,7 @@ export class LedgerProcess {
     });
   }
 
-  /** Lets files of the process grow to so many bytes, as if the disk were full then; undefined for no bound. */
+  /** Lets files of the process grow to this many bytes, as if the disk were full then; undefined for no bound. */
   limitFiles(bytesMax: number | undefined): void {
     const bound = `--fsize=${bytesMax ?? "unlimited"}:unlimited`;
     execFileSync("prlimit", ["--pid", String(this.#process.pid), bound]);

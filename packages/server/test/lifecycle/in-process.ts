@@ -29,7 +29,7 @@ export class RulesFile {
     this.say(limit);
   }
 
-  /** Writes a limit of so many in an hour. */
+  /** Writes a limit of this many in an hour. */
   say(limit: number): void {
     const text = `fixedWindow: { limit: ${limit}, windowMs: 3600000 }`;
     this.write(`version: 1\nrules:\n  - id: everybody\n    key: global\n    limit: { ${text} }\n`);

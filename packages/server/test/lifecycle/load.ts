@@ -13,7 +13,7 @@ export interface Tally {
 /** Clients at work. */
 export interface Load {
   readonly tally: Tally;
-  /** Resolves when so many answers have come in all. */
+  /** Resolves when this many answers have come in all. */
   until(answers: number): Promise<void>;
   /** Lets requests under way end, then returns what all were answered. */
   stop(): Promise<Tally>;

@@ -28,7 +28,7 @@ describe("four workers and eight clients", () => {
   });
 });
 
-/** Resolves when so many were admitted, with how many answers there were by then. */
+/** Resolves when this many were admitted, with how many answers there were by then. */
 async function untilCounted(load: ReturnType<typeof startLoad>, admitted: number): Promise<number> {
   for (let answers = 100; answers < 100_000; answers += 100) {
     await load.until(answers);

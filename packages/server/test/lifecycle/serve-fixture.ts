@@ -8,7 +8,7 @@ import { startUpstream, type Upstream } from "./upstream.js";
 /** Windows begin with the epoch: thirty days hardly turn during a test, as an hour did. */
 const WINDOW_MS = 30 * 86_400_000;
 
-/** One rule for all callers: so many in thirty days. */
+/** One rule for all callers: this many in thirty days. */
 export function rulesOf(limit: number): object {
   const window = { fixedWindow: { limit, windowMs: WINDOW_MS } };
   return { version: 1, rules: [{ id: "everybody", key: "global", limit: window }] };

@@ -9,7 +9,7 @@ export interface Upstream {
   close(): Promise<void>;
 }
 
-/** Starts one that answers every request with 200, after so many milliseconds or when asked to. */
+/** Starts one that answers every request with 200, after this many milliseconds or when asked to. */
 export async function startUpstream(wait: number | (() => Promise<void>) = 0): Promise<Upstream> {
   const server = createServer((request, response) => {
     request.resume();

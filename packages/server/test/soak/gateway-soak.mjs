@@ -11,7 +11,7 @@ import { createCore } from "../../dist/core/create-core.js";
 
 /** Compiled code and statistics settle; more than this is a leak. */
 const GROWN_BYTES_MAX = 2_000_000;
-/** Decisions are sampled on purpose, up to a bound, so many a second: a slow machine has more of them in the end. */
+/** Decisions are sampled on purpose, up to a bound, this many a second: a slow machine has more of them in the end. */
 const SAMPLE_BYTES_MAX = 2_000;
 
 const requests = Number(process.argv[2] ?? 1_000_000);

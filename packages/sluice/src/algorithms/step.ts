@@ -11,7 +11,7 @@ export interface Step<State> {
   readonly retryAfterMs: number;
   /** Until the full quota is back. */
   readonly resetMs: number;
-  /** How long an admitted request has to wait before it goes on. Only shapers delay. */
+  /** How long an admitted request has to wait before it continues. Only shapers delay. */
   readonly delayMs: number;
   /** The state to keep. Of a refused charge: the same one, or its like on a clock that went back. */
   readonly state: State;

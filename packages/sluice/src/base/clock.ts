@@ -152,7 +152,7 @@ export function countedMsOf(clock: Clock, isQuota: boolean): number {
 export interface TimeOptions {
   /**
    * Milliseconds since 1970 by the clock of the limiter or policy; default: what that clock says. Fractions are rounded
-   * down. In a policy, quotas go by the calendar all the same.
+   * down. In a policy, quotas go by the calendar regardless.
    */
   nowMs?: number | undefined;
 }

@@ -14,7 +14,7 @@ export interface Verdict {
   readonly retryAfterMs: number;
   /** Until the full quota is back. */
   readonly resetMs: number;
-  /** How long an admitted request has to wait before it goes on. */
+  /** How long an admitted request has to wait before it continues. */
   readonly delayMs: number;
   readonly source: DecisionSource;
   /**

@@ -1,5 +1,5 @@
 // Long work that can be interrupted: a generator that yields wherever others may have their turn. The same work is run
-// in one go, or in slices between which the event loop goes on.
+// in one go, or in slices between which the event loop continues.
 
 import { atEndOfTurn, systemClock } from "./clock.js";
 
@@ -9,7 +9,7 @@ export type Steps<T> = Generator<undefined, T, undefined>;
 /** How long a slice takes, in milliseconds: about a step longer at most. */
 const SLICE_MS = 5;
 
-/** After so many items of a loop others may have their turn: a fraction of a millisecond. */
+/** After this many items of a loop others may have their turn: a fraction of a millisecond. */
 export const ITEMS_A_STEP = 64;
 
 /** Runs work in one go. */

@@ -7,7 +7,7 @@ import { type OptionSite, readOption } from "../base/shapes/code-options.js";
 import type { Shape } from "../base/shapes/shapes.js";
 import { isLimit, type Limit, slidingWindowCounter, slidingWindowLog } from "./limits.js";
 
-/** So many units in a second, minute, hour or day, or in any duration: `"100/minute"`, `"100/5m"`. */
+/** This many units in a second, minute, hour or day, or in any duration: `"100/minute"`, `"100/5m"`. */
 export type Rate =
   | `${number}/${"second" | "minute" | "hour" | "day"}`
   | `${number}/${number}${DurationUnit}`;

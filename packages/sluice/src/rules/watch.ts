@@ -148,7 +148,7 @@ class FileWatch implements RulesWatch {
   }
 }
 
-/** Asked for only when a file is watched: where there are no files, rules work all the same. */
+/** Asked for only when a file is watched: where there are no files, rules work regardless. */
 function fileSystem(): Pick<typeof import("node:fs"), "readFileSync" | "statSync"> {
   const fs = globalThis.process?.getBuiltinModule?.("node:fs");
   if (fs !== undefined) return fs;

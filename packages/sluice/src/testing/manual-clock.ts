@@ -32,7 +32,7 @@ export class ManualClock implements Clock {
 
   /**
    * Moves time forward by `ms`, or back if it is negative. Timers that come due run on the way, in
-   * their order and each at its own time; what they start and wait for goes on after the call.
+   * their order and each at its own time; what they start and wait for continues after the call.
    */
   advance(ms: number): void {
     this.set(this.#nowMs + ms);

@@ -119,7 +119,7 @@ function gate(): { readonly opened: Promise<void>; open(): void } {
   return { opened, open };
 }
 
-/** Sends a request and hangs up once `when` is true. */
+/** Sends a request and disconnects once `when` is true. */
 async function hangUp(call: Caller, path: string, when: () => boolean): Promise<void> {
   const controller = new AbortController();
   const gone = call(path, { signal: controller.signal }).then(

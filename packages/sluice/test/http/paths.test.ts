@@ -180,7 +180,7 @@ describe("a path that leads to a handler has been counted by the rule of its rou
       return answer !== undefined && !answer.rules.includes(`"r${answer.route}"`);
     });
     expect(escaped).toEqual([]);
-    // So many of the spellings are routed by each of them that the list says something.
+    // This many of the spellings are routed by each of them that the list says something.
     expect(served.length).toBeGreaterThan(targets.length / 10);
   });
 });

@@ -112,7 +112,7 @@ function encode(reply: Reply): string {
   return reply === null ? "$-1\r\n" : `$${String(reply).length}\r\n${String(reply)}\r\n`;
 }
 
-/** Answers commands of these names with an error, so many times. */
+/** Answers commands of these names with an error, this many times. */
 export function refusing(message: string, names: readonly string[], timesMax: number): Intercept {
   let times = 0;
   return (command) => {

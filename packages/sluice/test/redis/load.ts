@@ -1,4 +1,4 @@
-// Traffic that goes on while a test breaks servers: callers that ask one check after the other, over a
+// Traffic that continues while a test breaks servers: callers that ask one check after the other, over a
 // few keys in turn, and a record of all that was answered.
 
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
@@ -73,7 +73,7 @@ export class Load {
   }
 }
 
-/** Names of so many callers. */
+/** Names of this many callers. */
 export function callers(count: number, kind = "user"): readonly string[] {
   return Array.from({ length: count }, (_, i) => `${kind}:${i}`);
 }

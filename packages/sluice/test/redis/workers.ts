@@ -74,7 +74,7 @@ export class Worker {
   }
 }
 
-/** Starts processes whose clocks are off by so many milliseconds each. */
+/** Starts processes whose clocks are off by this many milliseconds each. */
 export function startWorkers(wrongByMs: readonly number[]): readonly Worker[] {
   return wrongByMs.map((ms) => new Worker(ms));
 }

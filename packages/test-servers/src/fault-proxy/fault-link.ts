@@ -9,7 +9,7 @@ import { FaultPipe, type Flow } from "./fault-pipe.js";
 export interface LinkOwner {
   /** How bytes travel now. */
   flow(): Flow;
-  /** Whether this chunk goes on to the client. `replies` is how many replies end in it. */
+  /** Whether this chunk is passed on to the client. `replies` is how many replies end in it. */
   admitReplies(link: FaultLink, replies: number): boolean;
   passedToServer(bytes: number): void;
   passedToClient(bytes: number): void;

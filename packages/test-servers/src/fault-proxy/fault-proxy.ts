@@ -96,7 +96,7 @@ export class FaultProxy implements Address {
   /**
    * Nothing goes through, in either direction, and neither side is notified: connections stay open, new
    * ones open and hang. As in a real network, what was sent arrives late, after `heal`; a client
-   * that has closed its connection by then has its requests executed all the same.
+   * that has closed its connection by then has its requests executed regardless.
    */
   partition(): void {
     this.#setFlow({ kind: "hold" });
@@ -132,7 +132,7 @@ export class FaultProxy implements Address {
   }
 
   /**
-   * Passes everything again and accepts connections. What was held back goes on; connections that
+   * Passes everything again and accepts connections. What was held back continues; connections that
    * lost replies are cut, since later replies would be taken for the lost ones.
    */
   async heal(): Promise<void> {

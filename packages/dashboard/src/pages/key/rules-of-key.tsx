@@ -1,5 +1,5 @@
 // A key that has hashes of secrets or of long values in it: no request can be made of it, so its counters can't be
-// shown. It can be acted on all the same.
+// shown. It can be acted on regardless.
 
 import { useState } from "preact/hooks";
 import { useMay } from "../../api/session.js";

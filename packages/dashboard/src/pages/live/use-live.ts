@@ -1,5 +1,5 @@
-// The live stream as the state of the page. While it is paused the page keeps what it shows, and the stream goes on: what
-// came meanwhile is there when it goes on.
+// The live stream as the state of the page. While it is paused the page keeps what it shows, and the stream continues:
+// what came meanwhile is there when the page is resumed.
 
 import { useEffect, useReducer, useState } from "preact/hooks";
 import type { LiveFleet, LiveRefusal, LiveTick } from "sluice-server/api";

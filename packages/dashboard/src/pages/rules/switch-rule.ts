@@ -40,7 +40,7 @@ export async function switchRule(request: SwitchRequest): Promise<void> {
   try {
     await ask("switch", path, isSwitched ? { ...put, ifMatch: "*" } : put);
   } catch (error) {
-    // Another operator switched it meanwhile: what was asked for holds all the same.
+    // Another operator switched it meanwhile: what was asked for holds regardless.
     if (!(error instanceof ApiError) || (error.status !== 428 && error.status !== 409)) throw error;
     await ask("switch", path, isSwitched ? put : { ...put, ifMatch: "*" });
   }
@@ -53,7 +53,7 @@ async function endNodeSwitch(id: string, reason: string): Promise<void> {
   await removeSwitch(`/v1/node/switches/${encodeURIComponent(id)}`, reason);
 }
 
-/** The switch may have been set for the node alone, or be gone meanwhile: what was asked for holds all the same. */
+/** The switch may have been set for the node alone, or be gone meanwhile: what was asked for holds regardless. */
 async function removeSwitch(path: string, reason: string): Promise<void> {
   try {
     await ask("removed", path, { method: "DELETE", body: { reason } });

@@ -13,7 +13,7 @@ const ASKED_MAX = 100;
 const PICKED_MAX = ASKED_MAX / 2;
 /** How long a tick waits for what followers answer; what comes later is in the next one. */
 const ANSWER_MS_MAX = 250;
-/** After so long without a report, or so many turns, a node is silent. */
+/** After so long without a report, or this many turns, a node is silent. */
 const SILENT_MS = 5_000;
 const SILENT_TURNS = 3;
 /** The same of one that is no longer connected; it may be back in a moment. */

@@ -39,7 +39,7 @@ export const quotaShape = open({
   period: required(period),
   quota: required(finiteNumber, "Of the period, by rule or plan."),
   granted: required(finiteNumber, "The quota, top-ups and what was carried over."),
-  used: required(finiteNumber, "Units that were charged for good."),
+  used: required(finiteNumber, "Units that were charged and settled."),
   held: required(
     open({
       reserved: required(finiteNumber, "Units of reservations that are not settled."),

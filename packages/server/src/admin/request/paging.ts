@@ -30,7 +30,7 @@ export const paging = {
   limit: withDefault(queryNumber({ min: 1, max: LIMIT_MAX }), LIMIT, "How many items, at most."),
 };
 
-/** A page out of one item more than was asked for, if there are so many. */
+/** A page out of one item more than was asked for, if there are this many. */
 export function toPage<T>(
   items: readonly T[],
   limit: number,

@@ -6,7 +6,7 @@ import type { Socket } from "node:net";
 
 /**
  * The most requests of a connection that may wait behind another; with one more the connection is closed. Browsers and
- * proxies don't pipeline, and Node goes on reading in any case, so this bounds the memory that one connection can take.
+ * proxies don't pipeline, and Node continues reading in any case, so this bounds the memory that one connection can take.
  */
 export const PIPELINED_MAX = 256;
 

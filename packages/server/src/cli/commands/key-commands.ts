@@ -44,7 +44,7 @@ export function addKeyCommands(program: Command, terminal: Terminal, finish: Fin
     .option("--for <duration>", "500ms, 90s, 10m, 2h, 1d or forever", BLOCK_FOR)
     .action(async (flags: Flags) => {
       const forMs = toForMs(flags.for ?? BLOCK_FOR);
-      // JSON has no Infinity: null is for good.
+      // JSON has no Infinity: null means no end.
       await ask("block", { forMs: Number.isFinite(forMs) ? forMs : null }, flags, terminal);
       const until = Number.isFinite(forMs)
         ? `for ${formatDuration(forMs)}`

@@ -5,7 +5,7 @@ import type { Facts, PolicyDecision } from "sluice/rules";
 import type { Colours } from "../text/colours.js";
 import { formatLiveDecision, formatSummary } from "./demo-text.js";
 
-/** So many decisions get a line of their own. */
+/** This many decisions get a line of their own. */
 const LINES_MAX = 50;
 /** Between two summaries. */
 const SUMMARY_EVERY_MS = 1_000;
@@ -17,7 +17,7 @@ const OWN_EVERY = 10;
 export interface FeedOptions {
   readonly colours: Colours;
   writeLine(line: string): void;
-  /** Runs a task every so many milliseconds; returns how to stop it. */
+  /** Runs a task every this many milliseconds; returns how to stop it. */
   every(everyMs: number, task: () => void): () => void;
 }
 

@@ -108,7 +108,7 @@ function drawKeys(
   return formatTable(rows.map(([a, b]) => [a, "", b]));
 }
 
-/** So many characters of a key and of its rule are shown. */
+/** This many characters of a key and of its rule are shown. */
 const CUT = { key: 24, rule: 16 };
 /** As long as either can be: nothing is cut. */
 const WHOLE = { key: 16_384, rule: 256 };

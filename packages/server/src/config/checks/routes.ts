@@ -36,7 +36,7 @@ function checkPath(route: RouteValues, i: number, problems: ConfigSections["prob
 }
 
 function checkUpstreams({ raw, problems }: ConfigSections, routes: readonly RouteValues[]): void {
-  // By what is written: an upstream with a problem of its own is there all the same.
+  // By what is written: an upstream with a problem of its own is there regardless.
   const names = Object.keys(raw.upstreams ?? {});
   for (const [i, { upstream }] of routes.entries()) {
     if (names.includes(upstream)) continue;

@@ -24,7 +24,7 @@ export function section<F extends Fields>(
   return object(fields, { what: "a map of values", renamed });
 }
 
-/** A list with so many entries. */
+/** A list with this many entries. */
 export function listOf<T>(
   entry: Shape<T>,
   { min, max }: { min: number; max: number },

@@ -46,7 +46,7 @@ export function redisUrl(): ConfigShape<string> {
   });
 }
 
-/** A secret, at least so many characters of what a header can carry. */
+/** A secret, at least this many characters of what a header can carry. */
 export function secret(lengthMin: number): ConfigShape<string> {
   const what = `a string of at least ${lengthMin} characters without spaces`;
   return text({ what, pattern: new RegExp(`^[\\x21-\\x7e]{${lengthMin},}$`), isSecret: true });

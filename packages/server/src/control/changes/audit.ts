@@ -135,7 +135,7 @@ export interface AuditPage {
   readonly fromMs?: number | undefined;
   /** Up to, but not including, this time. */
   readonly toMs?: number | undefined;
-  /** At most so many; default 100. */
+  /** At most this many; default 100. */
   readonly limit?: number | undefined;
   /** Whether entries have `before` and `after`. Default true. */
   readonly hasBodies?: boolean | undefined;

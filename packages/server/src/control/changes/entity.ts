@@ -50,7 +50,7 @@ export interface EntityPage {
   readonly prefix?: string | undefined;
   /** Only those with a greater id. Default: from the first. */
   readonly after?: string | undefined;
-  /** At most so many; default 100. */
+  /** At most this many; default 100. */
   readonly limit?: number | undefined;
 }
 

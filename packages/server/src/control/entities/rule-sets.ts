@@ -49,7 +49,7 @@ export interface RuleSetPage {
   readonly status?: RuleSetStatus | undefined;
   /** Default: from the first. */
   readonly after?: number | undefined;
-  /** At most so many; default 100. */
+  /** At most this many; default 100. */
   readonly limit?: number | undefined;
 }
 

@@ -15,7 +15,7 @@ const CHANGES_LENGTH_MAX = 32 << 20;
 const ENTITIES_AT_A_TIME = 500;
 /** A piece of a snapshot ends with the entity that reaches this. */
 const PIECE_LENGTH = 256 << 10;
-/** After so many, decisions wait. */
+/** After this many, decisions wait. */
 const ATTEMPTS_MAX = 5;
 /** For how long a snapshot is handed out; what changed since then follows it. */
 const SNAPSHOT_MS_MAX = 30_000;

@@ -150,7 +150,7 @@ export class FollowerStream {
     return true;
   }
 
-  /** Ends it now: the follower comes back and goes on where it was. */
+  /** Ends it now: the follower comes back and continues where it was. */
   close(): void {
     this.forget();
     this.#sink.destroy();

@@ -1,7 +1,7 @@
 // The streams of changes to followers, as a control node serves them. Each change is text once and written to all,
 // some followers at a time, so that a thousand of them don't hold up decisions. What waits for all of them together is
 // bounded: a follower that reads nothing for long is cut off, the slowest first when memory runs short. It comes back
-// and goes on where it was.
+// and continues where it was.
 
 import { every, nextTurn, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";

@@ -48,7 +48,7 @@ export interface Columns {
   readonly countedAs: Uint32Array;
 }
 
-/** Columns of so many rows, with what the earlier ones had. */
+/** Columns of this many rows, with what the earlier ones had. */
 export function toColumns(rows: number, before?: Columns): Columns {
   const columns: Columns = {
     ids: new Uint32Array(rows * ID_WORDS),

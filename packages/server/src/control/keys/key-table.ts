@@ -98,7 +98,7 @@ export class KeyTable {
     this.#strings = new Interned();
   }
 
-  /** Makes room for so many keys in all. */
+  /** Makes room for this many keys in all. */
   reserve(keys: number): void {
     if (keys > this.#columns.sequences.length) this.#resize(keys);
   }

@@ -61,7 +61,7 @@ interface ReadRules {
   readonly rules: RuleSet;
 }
 
-/** From so many rules on they are made ready in slices: fewer take a few milliseconds. */
+/** From this many rules on they are made ready in slices: fewer take a few milliseconds. */
 const SLICED_RULES_MIN = 500;
 /** The same of overrides, each of which is an exception of a rule. */
 const SLICED_OVERRIDES_MIN = 1_000;
@@ -76,11 +76,11 @@ export class EnforcedState implements RulesHolder {
   #unreadable: { readonly written: WrittenRules; readonly error: RulesError } | undefined;
   /** How often rules, plans or overrides have changed. */
   #ruleChanges = 0;
-  /** The rules with their exceptions, as of so many of those changes. */
+  /** The rules with their exceptions, as of this many of those changes. */
   #made: { readonly changes: number; readonly rules: RuleSet } | undefined;
   /** Rules that a policy can't use, so that they are not compiled again for every switch; by their version. */
   #unusable: { readonly version: string; readonly error: RulesError } | undefined;
-  /** Long rules that are being read; meanwhile everything else goes on with those before them. */
+  /** Long rules that are being read; meanwhile everything else continues with those before them. */
   #reading: Promise<void> | undefined;
   /** Many rules are being made ready. */
   #preparing: Promise<void> | undefined;

@@ -1,5 +1,5 @@
 // Keeps a node's state up to date: from the snapshot on disk, then from a feed, change by change. When the feed fails,
-// the node goes on with what it has and tries again; when changes are missing, it loads a snapshot.
+// the node continues with what it has and tries again; when changes are missing, it loads a snapshot.
 
 import { after, type CancelTimer, nextTurn, readMs, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
@@ -19,7 +19,7 @@ export interface FollowerOptions {
   readonly onChanged?: OnChanged | undefined;
   /** Called after changes were applied; with undefined if the state was replaced as a whole. */
   readonly onApplied?: ((changes: readonly NodeChange[] | undefined) => void) | undefined;
-  /** Called when the feed or the file fails, with what was seen. The follower goes on. */
+  /** Called when the feed or the file fails, with what was seen. The follower continues. */
   readonly onProblem?:
     | ((what: string, error: unknown, of: "feed" | "snapshot") => void)
     | undefined;
@@ -132,7 +132,7 @@ export class Follower {
     if (this.#needsSnapshot) {
       const snapshot = await this.#options.feed.snapshot();
       const isFirst = !this.#hasState;
-      // A node that decides already goes on with what it has while they are read.
+      // A node that decides already continues with what it has while they are read.
       if (isFirst) await readRulesAhead(snapshot.entities);
       this.state.replace(snapshot);
       this.#needsSnapshot = false;

@@ -138,7 +138,7 @@ function toHeader(
 
 async function writePieces(file: FileHandle, pieces: readonly string[]): Promise<void> {
   for (let begin = 0; begin < pieces.length; begin += PIECES_AT_A_TIME) {
-    // Unlike one write, this goes on until all is written or the disk is full.
+    // Unlike one write, this continues until all is written or the disk is full.
     await file.writeFile(pieces.slice(begin, begin + PIECES_AT_A_TIME).join(""));
   }
 }

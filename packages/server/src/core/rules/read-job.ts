@@ -44,7 +44,7 @@ export interface NextRules {
   readonly from: number;
 }
 
-/** So many rules are taken over in one message: about two milliseconds. */
+/** This many rules are taken over in one message: about two milliseconds. */
 export const RULES_A_MESSAGE = 400;
 
 /** What was read. */
@@ -52,7 +52,7 @@ export interface ReadRules {
   readonly version: string;
   /** Everything but the rules; undefined if only the version was asked for. */
   readonly set: Omit<RuleSet, "rules"> | undefined;
-  /** The rules follow in so many messages, as they are asked for. */
+  /** The rules follow in this many messages, as they are asked for. */
   readonly messages: number;
   /** The ids of the rules that say their `consistency`, which parsed rules don't show. */
   readonly withConsistency: readonly string[];

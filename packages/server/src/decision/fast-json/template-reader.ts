@@ -200,7 +200,7 @@ function listAt(view: DataView): number {
   return view.getUint8(list) === json.OPENING_BRACKET ? list : -1;
 }
 
-/** Where a batch ends whose list ends at a place; -1 if one of the two goes on. */
+/** Where a batch ends whose list ends at a place; -1 if one of the two continues. */
 function endOfBatch(view: DataView, at: number): number {
   if (view.getUint8(at) !== json.CLOSING_BRACKET) return -1;
   const brace = json.skipSpace(view, at + 1);

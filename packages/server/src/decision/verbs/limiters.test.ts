@@ -1,4 +1,4 @@
-// Limiters for limits that requests bring along: the same for the same, and no more than so many.
+// Limiters for limits that requests bring along: the same for the same, and no more than this many.
 
 import { memoryStore } from "sluice";
 import { ManualClock } from "sluice/testing";

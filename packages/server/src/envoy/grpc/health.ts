@@ -45,7 +45,7 @@ export class Health {
     this.#watchers.add(stream);
     stream.on("close", () => this.#watchers.delete(stream));
     begin(stream);
-    // A service that is not known may come one day, says the protocol: the call goes on.
+    // A service that is not known may come one day, says the protocol: the call continues.
     send(stream, SERVICES.includes(name) ? this.#state() : SERVICE_UNKNOWN);
     if (this.#hasEnded) stream.end();
   };

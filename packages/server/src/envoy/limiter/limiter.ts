@@ -248,7 +248,7 @@ export class EnvoyLimiter {
     });
   }
 
-  /** Hits that were already spent count all the same, as far as there is room: Envoy reports them only once. */
+  /** Hits that were already spent count regardless, as far as there is room: Envoy reports them only once. */
   #spend(
     requests: readonly DescriptorRequest[],
     found: MaybePromise<Verdicts>,

@@ -117,7 +117,7 @@ export class Account {
     return granted === 0 ? Number(this.used > 0) : this.used / granted;
   }
 
-  /** Whether the sums of the account stay exact with so many units more, or less. */
+  /** Whether the sums of the account stay exact with this many units more, or less. */
   canHold(amount: number): boolean {
     const { granted } = this;
     const added = Math.max(0, amount);

@@ -87,7 +87,7 @@ export class AdmissionReporter {
     this.#reportedAtMs = atMs;
   }
 
-  /** A process that admits nothing reports now and then all the same: it is alive. */
+  /** A process that admits nothing reports now and then regardless: it is alive. */
   #isDue(hasEnded: boolean): boolean {
     if (!this.#counts.isEmpty) return true;
     if (this.#reportedAtMs === undefined) return false;

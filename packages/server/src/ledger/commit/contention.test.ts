@@ -58,7 +58,7 @@ async function uses(): Promise<number> {
   return Number(row?.n);
 }
 
-/** A server that raises an error of this state at the first so many attempts to write entries. */
+/** A server that raises an error of this state at the first this many attempts to write entries. */
 async function failEntries(state: string, times: number): Promise<void> {
   await database.query("CREATE SEQUENCE attempts");
   await database.query(
@@ -74,7 +74,7 @@ async function failEntries(state: string, times: number): Promise<void> {
   );
 }
 
-/** Resolves when so many connections wait for a lock. */
+/** Resolves when this many connections wait for a lock. */
 async function untilWaiting(count: number): Promise<void> {
   const sql = "SELECT 1 AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
   const isWaiting = async () => expect(await database.query(sql)).toHaveLength(count);

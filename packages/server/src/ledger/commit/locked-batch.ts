@@ -11,7 +11,7 @@ import { catchUp, openAccount } from "../accounts/periods.js";
 import { statements } from "../sql/statements.js";
 import type { Batch, Report } from "./batch.js";
 
-/** A request that was cancelled again and again under one id is looked up so many times. */
+/** A request that was cancelled again and again under one id is looked up this many times. */
 const LOOKUP_ROUNDS_MAX = 12;
 
 /**

@@ -27,7 +27,7 @@ export interface ChargeRequest {
   readonly expiresAtMs: number;
 }
 
-/** Under one id, a request may be cancelled and sent again so many times. */
+/** Under one id, a request may be cancelled and sent again this many times. */
 const ATTEMPTS_MAX = 5;
 
 /** The operation that charges a request. */

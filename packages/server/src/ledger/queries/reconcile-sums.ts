@@ -9,7 +9,7 @@ export interface Reconciled {
   readonly meter: string;
   readonly part: number;
   readonly period: { readonly startMs: number; readonly endMs: number };
-  /** Units that the ledger has charged: those used for good, and all that is `leased`, `reserved` or `lapsed`. */
+  /** Units that the ledger has charged: those that are settled, and all that is `leased`, `reserved` or `lapsed`. */
   readonly charged: number;
   /** Units that processes counted when they answered, from the ledger or from a lease. */
   readonly admitted: number;
@@ -73,7 +73,7 @@ export interface SettlementRow extends KeyedRow {
 
 interface Sum extends Pick<Reconciled, "meter" | "part" | "period"> {
   charged: number;
-  /** Used for good, as the entries say. */
+  /** Used and settled, as the entries say. */
   used: number;
   leased: number;
   reserved: number;

@@ -21,7 +21,7 @@ describe.each(all)("reconcile on $name", (databases) => {
     acme.settle("cancel", 3, { units: 5 });
     acme.use(4).settle("commit", acme.sequence, { units: 4, kept: 2 });
     acme.settle("commit", acme.reserve(20), { units: 20, kept: 25 });
-    // Expired, and committed all the same.
+    // Expired, and committed regardless.
     acme.settle("expire", acme.reserve(6), { units: 6 });
     acme.settle("commit", acme.sequence - 1, { units: 0, kept: 6 });
     acme.settle("return", acme.lease(100), { units: 100, kept: 40 });

@@ -1,4 +1,4 @@
-// The day on which a quota runs out, if its use goes on as in the period so far. The rate is a mean over the days of the
+// The day on which a quota runs out, if its use continues as in the period so far. The rate is a mean over the days of the
 // period in which recent days weigh more: a week ago counts half. The bounds allow for how much days differ: for the
 // uncertainty of that mean, and for the chance of the days to come.
 
@@ -67,7 +67,7 @@ export function forecastRunOut(options: ForecastOptions): Forecast | undefined {
   };
 }
 
-/** The instant at which so many units are used up at so many a day; undefined if the period ends before. */
+/** The instant at which this many units are used up at this many a day; undefined if the period ends before. */
 function runOutMs(
   remaining: number,
   unitsPerDay: number,

@@ -1,5 +1,5 @@
 // Verifies the ledger in threads of their own, each with a connection and a range of accounts at a time: hashing takes
-// most of the time, and the thread that decides requests goes on meanwhile.
+// most of the time, and the thread that decides requests continues meanwhile.
 
 import { once } from "node:events";
 import { existsSync } from "node:fs";

@@ -1,5 +1,5 @@
 // When a delivery is tried again: exponential backoff with full jitter, so that deliveries that failed together don't
-// come back together. It goes on for about three days, which a receiver's outage over a weekend fits into.
+// come back together. It continues for about three days, which a receiver's outage over a weekend fits into.
 
 const FIRST_MS = 10_000;
 const WAIT_MS_MAX = 12 * 3_600_000;

@@ -20,7 +20,7 @@ import {
 import { toEndpoint } from "../tally/rule-meters.js";
 import type { KeyHash } from "./key-hash.js";
 
-/** So many lines about decisions are written in one second; what comes beyond is counted. */
+/** This many lines about decisions are written in one second; what comes beyond is counted. */
 export const DECISION_LINES_PER_SECOND_MAX = 100;
 
 /** Why a request was refused, in the words of the response's body. */

@@ -26,7 +26,7 @@ export class SampleRing<T> {
     return this.#count;
   }
 
-  /** Adds a value of so many characters; the oldest ones make room. */
+  /** Adds a value of this many characters; the oldest ones make room. */
   add(value: T, chars: number): void {
     const { countMax, charsMax } = this.#bounds;
     while (this.#count > 0 && (this.#count >= countMax || this.#charsInAll + chars > charsMax)) {

@@ -45,7 +45,7 @@ function setUp(rules: object = RULES, keySecret = "shared") {
   return { telemetry, samples: telemetry.samples, decide, move };
 }
 
-/** So many requests of each user in each second, evenly spread. */
+/** This many requests of each user in each second, evenly spread. */
 async function run(
   { decide, move }: ReturnType<typeof setUp>,
   { users, perSecond, seconds }: { users: number; perSecond: number; seconds: number },

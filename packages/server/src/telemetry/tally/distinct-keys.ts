@@ -64,7 +64,7 @@ export function hashText(text: string, seed: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** The seed that goes on where a hash of `text` would: of what follows, it makes the hash of both together. */
+/** The seed that continues where a hash of `text` would: of what follows, it makes the hash of both together. */
 export function stateAfter(text: string, seed: number): number {
   let hash = seed ^ START;
   for (let i = 0; i < text.length; i++) {

@@ -116,7 +116,7 @@ export class HandledRequest implements RateLimitInfo {
     return new BodyMeter([...sums], headers);
   }
 
-  /** How long the request has to wait before it goes on; {@link waited} does it. */
+  /** How long the request has to wait before it continues; {@link waited} does it. */
   get delayMs(): number {
     return this.#wait === undefined ? 0 : this.decision.delayMs;
   }

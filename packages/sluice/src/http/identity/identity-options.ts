@@ -42,7 +42,7 @@ export interface IdentityOptions<Raw = unknown> {
   keyResolver?: KeyResolver;
   /**
    * What happens to a request whose API key the resolver does not know: `"refuse"` (default, 401), or `"anonymous"`: it
-   * goes on as if it had no key. Requests without a key are not affected.
+   * continues as if it had no key. Requests without a key are not affected.
    */
   unknownKeys?: UnknownKeys;
   /** Verifies tokens for `claim` sources: `jwtVerifier(…)` of `sluice/jwt`. */

@@ -17,7 +17,7 @@ export class ByteOrderMark {
     return this.#isBroken && this.#length > 0;
   }
 
-  /** Reads on; returns where the body goes on after the mark, or `to`. */
+  /** Reads on; returns where the body continues after the mark, or `to`. */
   read(bytes: Uint8Array, from: number, to: number): number {
     let i = from;
     while (i < to && !this.isPast) {

@@ -10,7 +10,7 @@ export interface ByteSearch {
   find(bytes: Uint8Array, from: number, to: number): number;
 }
 
-/** Pairs of bytes share so many entries. Two that share one only make the needle move less far than it could. */
+/** Pairs of bytes share this many entries. Two that share one only make the needle move less far than it could. */
 const PAIRS = 4_096;
 
 function pairOf(first: number, second: number): number {
@@ -50,7 +50,7 @@ const ESCAPE = new Uint8Array([BACKSLASH, 0x75, 0x30, 0x30]);
 /** By byte: how far the escape moves if it ends there. */
 const STEPS = new Uint8Array(256).fill(4);
 for (let i = 0; i < 3; i++) STEPS[ESCAPE[i]] = 3 - i;
-/** From so many bytes on a native search is worth its call: backslashes are rare. */
+/** From this many bytes on a native search is worth its call: backslashes are rare. */
 const LONG_BYTES = 2_048;
 
 /** Searches for an escape of an ASCII character. */

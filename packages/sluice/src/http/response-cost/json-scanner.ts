@@ -52,7 +52,7 @@ export class JsonScanner {
   #isName = false;
   #state = VALUE;
   #depth = 0;
-  /** The objects that are open and on a path are the outermost so many. */
+  /** The objects that are open and on a path are the outermost this many. */
   #matched = 0;
   /** The nodes of these objects, the innermost last; what is behind them is of no account. */
   readonly #nodes: PathNode[] = [];

@@ -35,7 +35,7 @@ export interface LimitResponsesOptions {
 
 /** What a response says about a decision. */
 export interface LimitResponse {
-  /** 429 of a refusal; undefined if the request goes on, and its handler chooses the status. */
+  /** 429 of a refusal; undefined if the request continues, and its handler chooses the status. */
   readonly status: number | undefined;
   /** Names and values in turn: RateLimit-Policy, RateLimit, and of a refusal Retry-After and those of its body. */
   readonly fields: Fields;

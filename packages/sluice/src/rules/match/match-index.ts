@@ -8,7 +8,7 @@ import type { NormalizedRequest } from "./normalized-request.js";
 import { type PathPattern, toPattern } from "./path-pattern.js";
 import { PathTrie } from "./path-trie.js";
 
-/** Beyond so many entries for one request insertion would take longer than sorting. */
+/** Beyond this many entries for one request insertion would take longer than sorting. */
 const FEW_MAX = 32;
 
 /** What an index is made of. */

@@ -186,7 +186,7 @@ function widen(words: Uint16Array, gap: number, count: number): boolean {
   return true;
 }
 
-/** Clears all bits but the first so many. */
+/** Clears all bits but the first this many. */
 export function maskWords(words: Uint16Array, bits: number): void {
   for (let i = 0; i < WORDS; i++) {
     const kept = Math.min(16, Math.max(0, bits - 16 * i));

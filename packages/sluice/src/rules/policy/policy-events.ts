@@ -34,9 +34,9 @@ export interface RuleSwitched {
 export interface RuleUseless {
   readonly kind: "useless-rule";
   readonly rule: string;
-  /** So many keys were watched, an even sample of all that were seen. */
+  /** This many keys were watched, an even sample of all that were seen. */
   readonly keysSeen: number;
-  /** So many of them came more than once. */
+  /** This many of them came more than once. */
   readonly seenTwice: number;
 }
 

@@ -22,7 +22,7 @@ export interface RuleSwitch {
   readonly state: "off" | "deny";
 }
 
-/** So many rules can be switched at a time. */
+/** This many rules can be switched at a time. */
 const SWITCHES_MAX = 100_000;
 const STATES: readonly SwitchState[] = ["on", "off", "deny"];
 

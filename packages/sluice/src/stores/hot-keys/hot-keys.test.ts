@@ -41,7 +41,7 @@ class Stand {
     return this.store.decideOne(counterOf(of), key, 1, this.clock.now()) as Verdict;
   }
 
-  /** Asks so many times in the next second. */
+  /** Asks this many times in the next second. */
   ask(perSecond: number, key = "key", of: Limit = limit): Verdict[] {
     return Array.from({ length: perSecond }, () => {
       const verdict = this.take(key, of);

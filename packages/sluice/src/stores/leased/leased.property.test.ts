@@ -226,7 +226,7 @@ class Trace {
     const [reserved] = this.#reserved.splice(random.chance(0.7) ? length - 1 : 0, 1);
     const { holder, receipts, admissions } = reserved;
     if (!this.#holders.includes(holder)) return;
-    // Once notified that it goes on, a lease gets nothing back for it, whatever is said later.
+    // Once notified that it continues, a lease gets nothing back for it, whatever is said later.
     const isKept = random.chance(0.2);
     if (isKept) for (const receipt of receipts) holder.store.keep(receipt);
     if (isKept && receipts.some(({ proof }) => isOfStore(proof))) return;

@@ -175,7 +175,7 @@ function isPermit({ limit }: Cells): boolean {
   return limit.algorithm === "concurrency";
 }
 
-/** A permit's time starts when its request goes on. */
+/** A permit's time starts when its request continues. */
 function startLater(step: AnyStep, delayMs: number): AnyStep {
   return delayMs === 0 ? step : { ...step, mark: step.mark + Math.ceil(delayMs) };
 }

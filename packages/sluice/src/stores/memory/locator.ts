@@ -171,7 +171,7 @@ export class Locator {
     nowMs: number,
   ): void {
     // Receipts refer to the old numbers; what they stand for under the new ones is unknown. Permits are
-    // work that goes on whatever the numbers, and come back one by one.
+    // work that continues whatever the numbers, and come back one by one.
     if (!isPermit(from) || !isPermit(cells)) {
       this.#openReceipts.loseKey(from.table.tagOf(fromSlot));
     }

@@ -57,7 +57,7 @@ describe("the memory of a store", () => {
 describe("memoryStore under a flood", () => {
   it("keeps a throttled key throttled and admits a newcomer while 10 million keys pass", () => {
     const limit = fixedWindow({ limit: 10, windowMs: 3_600_000 });
-    // One seed in some hundred lets two of so many keys share a fingerprint.
+    // One seed in some hundred lets two of this many keys share a fingerprint.
     const { store, limiter } = setup(limit, { keysMax: 1_000_000, seed: { low: 1, high: 2 } });
     const offenders = Array.from({ length: 100 }, (_, i) => `offender:${i}`);
     for (const key of offenders) exhaust(limiter, key);

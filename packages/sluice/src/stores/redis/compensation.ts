@@ -56,7 +56,7 @@ async function refund(receipts: readonly ChargeReceipt[], settle: Across["settle
   try {
     await settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs: 0 })));
   } catch {
-    // The answer stands all the same; what could not be refunded stays spent, as after a crash.
+    // The answer stands regardless; what could not be refunded stays spent, as after a crash.
   }
 }
 

@@ -284,7 +284,7 @@ export class ResilientStore extends ForwardingStore {
  * untouched; where it does not come within `timeoutMs`, or is a failure, the policy of the limit
  * answers with `source: "fallback"`:
  *
- * - `"local"` (default): a memory store with `localShare` of each limit decides. So many processes
+ * - `"local"` (default): a memory store with `localShare` of each limit decides. This many processes
  *   together admit at most processes × max(1, floor(localShare × limit)) in one recovery period, on
  *   top of what the store admitted before.
  * - `"open"` admits, `"closed"` refuses, `"throw"` rejects with SLUICE_STORE_UNAVAILABLE.

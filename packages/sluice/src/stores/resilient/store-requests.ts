@@ -60,7 +60,7 @@ abstract class Deciding<Answer> extends Guarded<Outcome, Answer> {
     return callerOf(this.charges);
   }
 
-  /** The policy's answer, and whether the request goes on with it and holds nothing of ours. */
+  /** The policy's answer, and whether the request continues with it and holds nothing of ours. */
   protected abstract answerBy(absence: Absence): { answer: Answer; usesCharge: boolean };
 
   override send(): MaybePromise<Outcome> {

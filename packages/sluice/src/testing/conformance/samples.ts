@@ -13,7 +13,7 @@ import {
 } from "../../limits/limits.js";
 import type { Algorithm, Claim, Stand } from "./claim.js";
 
-/** Makes a limit of so many units, all of the same kind. */
+/** Makes a limit of this many units, all of the same kind. */
 export type LimitMaker = (units: number) => Limit;
 
 const HOUR_MS = 3_600_000;

@@ -51,7 +51,7 @@ export function toFindings(run: Run, settings: Settings, traffic: Traffic): Find
   };
 }
 
-/** When an admitted request goes on. */
+/** When an admitted request continues. */
 function leavesByKey({ attempts }: Run, settings: Settings): Map<string, number[]> {
   const leaves = new Map<string, number[]>();
   for (const { atMs, client, decision } of attempts) {

@@ -64,7 +64,7 @@ function soon<T>(check: () => T | Promise<T>): Promise<T> {
   return vi.waitFor(check, 20_000);
 }
 
-/** What has been decided goes on meanwhile. */
+/** What has been decided continues meanwhile. */
 function turn(): Promise<void> {
   return new Promise((done) => setImmediate(done));
 }

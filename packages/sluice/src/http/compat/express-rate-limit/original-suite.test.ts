@@ -87,7 +87,7 @@ const broken = () => {
   throw new Error("broken");
 };
 
-/** Sends so many requests through a limiter of these options, and returns all that a client sees. */
+/** Sends this many requests through a limiter of these options, and returns all that a client sees. */
 const asks =
   (options: object, ...targets: string[]) =>
   async (make: Make) => {

@@ -1,5 +1,5 @@
 // Refusals as @fastify/rate-limit answers them: callbacks are notified, an error is thrown that Fastify's
-// error handling answers, and a caller that goes on after too many refusals gets 403.
+// error handling answers, and a caller that continues after too many refusals gets 403.
 
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";

@@ -27,7 +27,7 @@ export interface HandledFetchRequest {
   fail(): void;
 }
 
-/** A client that hung up while it waited sees no response; logs know this status for it. */
+/** A client that disconnected while it waited sees no response; logs know this status for it. */
 const GONE_STATUS = 499;
 
 /** Has a request handler decide a request. */
@@ -92,7 +92,7 @@ class FetchExchange implements HandledFetchRequest {
     return this.#handled.refusal !== undefined;
   }
 
-  /** From now on a client that hangs up ends the request. */
+  /** From now on a client that disconnects ends the request. */
   watch(): void {
     const { signal } = this.#request;
     signal.addEventListener("abort", this.#onGone);

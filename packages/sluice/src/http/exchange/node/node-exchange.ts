@@ -155,7 +155,7 @@ export function finishWithResponse(handled: HandledRequest, response: ServerResp
   watchEnd(response, () => handled.finish(toEnd(response, body)));
 }
 
-/** How a response ended. Without headers there was none: the client hung up before. */
+/** How a response ended. Without headers there was none: the client disconnected before. */
 function toEnd(response: ServerResponse, body: WatchedBody | undefined): RequestEnd {
   if (!response.headersSent) return {};
   const header = (name: string) => readField(response, name);

@@ -46,7 +46,7 @@ export interface CachedKeyResolverOptions {
   timeoutMs?: number;
   /**
    * What happens to a request whose key is not known and can't be looked up, since the look-up fails or too many are
-   * asked for: `"refuse"` (default, 401), or `"anonymous"`: it goes on as if it had no key.
+   * asked for: `"refuse"` (default, 401), or `"anonymous"`: it continues as if it had no key.
    */
   onUnavailable?: "refuse" | "anonymous";
   /** Called with what a look-up failed with. */

@@ -10,7 +10,7 @@ import { SharedKey } from "./shared-key.js";
 
 /**
  * What a resolver says about a key. Undefined: there is no such key, or it has expired or was revoked. `"unchecked"`: it
- * can't be checked now, and the request is refused. `"anonymous"`: it can't be checked now, and the request goes on
+ * can't be checked now, and the request is refused. `"anonymous"`: it can't be checked now, and the request continues
  * as if it had no key.
  */
 export type KeyAnswer = ResolvedKey | SharedKey | "unchecked" | "anonymous" | undefined;
@@ -46,7 +46,7 @@ const UNKNOWN_KEY: CallerRefusal = new CallerRefusal("unknown-api-key", Number.P
 const UNCHECKED_KEY: CallerRefusal = new CallerRefusal("unchecked-api-key", UNCHECKED_RETRY_MS);
 
 /**
- * What the key of a request stands for. Undefined if the request goes on as if it had none; a refusal if it may not go
+ * What the key of a request stands for. Undefined if the request continues as if it had none; a refusal if it may not go
  * on.
  */
 export function resolveSentKey(

@@ -18,7 +18,7 @@ function requestOf(
   } as RequestInit);
 }
 
-/** A body that comes in pieces, and goes on when the test says so. */
+/** A body that comes in pieces, and continues when the test says so. */
 function flowing() {
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
   const writer = writable.getWriter();

@@ -58,7 +58,7 @@ export class LongestDelays {
 /** The limit that is really counted for a limit of a rule. */
 export function toDelayed(limit: Limit, rule: Rule, extraPermitMs: number): Limit {
   if (limit.algorithm === "concurrency" && extraPermitMs > 0) {
-    // A permit's time starts when its request goes on, which may be after the longest delay.
+    // A permit's time starts when its request continues, which may be after the longest delay.
     return concurrency({ limit: limit.capacity, permitMs: limit.permitMs + extraPermitMs });
   }
   if (rule.onExceed !== "delay" || limit.algorithm !== "tokenBucket") return limit;

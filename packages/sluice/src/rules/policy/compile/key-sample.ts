@@ -1,7 +1,7 @@
 // Whether the keys of a rule come back at all: one that counts by request ids limits no caller. The keys
 // with the smallest hashes are an even sample of all different ones, however often each comes, and of
 // these each visit is counted. Once enough was seen the sample says its word, and is dropped: from
-// then on the question costs nothing. Only rules with traffic are watched, and only so many at a time.
+// then on the question costs nothing. Only rules with traffic are watched, and only this many at a time.
 
 import { spreadHash } from "../../../base/spread-hash.js";
 import type { Rule } from "../../rule.js";
@@ -9,7 +9,7 @@ import type { Rule } from "../../rule.js";
 // Taken off its prototype, as in stores/memory/hash.ts and for the same reason.
 const { charCodeAt } = String.prototype;
 
-/** So many keys are watched. */
+/** This many keys are watched. */
 const KEYS_MAX = 256;
 /** The most rules watched at the same time; the others have their turn when one of these is done. */
 const SAMPLES_MAX = 64;

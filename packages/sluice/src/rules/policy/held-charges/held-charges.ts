@@ -38,7 +38,7 @@ export class HeldCharges {
     this.#context = context;
   }
 
-  /** Whether something has to be settled when the request has ended, however it goes on. */
+  /** Whether something has to be settled when the request has ended, however it continues. */
   get isLasting(): boolean {
     return this.#charges.some(({ charge }) => charge.isHeld);
   }
@@ -56,7 +56,7 @@ export class HeldCharges {
     }
   }
 
-  /** The request goes on: notifies stores that wait for what was held only in case it does not. */
+  /** The request continues: notifies stores that wait for what was held only in case it does not. */
   keep(): void {
     keepAll(this.#charges.filter(({ isBrief }) => isBrief));
   }
@@ -111,7 +111,7 @@ export class HeldCharges {
   }
 }
 
-/** What settling needs at a time that the caller passed. Quotas go by the calendar all the same. */
+/** What settling needs at a time that the caller passed. Quotas go by the calendar regardless. */
 function at(nowMs: number | undefined, context: SettleContext): SettleContext {
   if (nowMs === undefined) return context;
   const { clock } = context;

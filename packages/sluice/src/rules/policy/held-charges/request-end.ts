@@ -14,7 +14,7 @@ export interface RequestEnd {
   readonly header?: ((name: string) => string | undefined) | undefined;
   /** What was read of the response's body, where a rule settles by its JSON. */
   readonly body?: BodyReading | undefined;
-  /** When it ended, by the clock of the policy; default: what that clock says. Quotas go by the calendar all the same. */
+  /** When it ended, by the clock of the policy; default: what that clock says. Quotas go by the calendar regardless. */
   readonly nowMs?: number | undefined;
 }
 

@@ -185,7 +185,7 @@ function toMeantKey(
   return toKeyText(dimensions, prefixed, { ipv6Prefix });
 }
 
-/** A key may be counted by thousands of exceptions, and a store takes only so many charges in one call. */
+/** A key may be counted by thousands of exceptions, and a store takes only this many charges in one call. */
 const BATCH_MAX = 128;
 
 /** Does something to a list, part by part, one after the other. */

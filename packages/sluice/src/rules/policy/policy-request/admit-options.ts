@@ -53,7 +53,7 @@ export interface AdmitOptions {
   readonly hold?: boolean | undefined;
   /**
    * When the request is made, in milliseconds by the policy's clock: for many that came as one, so that the
-   * clock is read once. Quotas go by the calendar all the same. Default: when it is decided.
+   * clock is read once. Quotas go by the calendar regardless. Default: when it is decided.
    */
   readonly nowMs?: number | undefined;
 }

@@ -54,9 +54,9 @@ export class Table {
   readonly #frontKeysMax: number;
   readonly #owner: SlotOwner;
   readonly #occupancy: Occupancy;
-  /** The set at which the next search for a key at rest goes on. */
+  /** The set at which the next search for a key at rest continues. */
   #hand = 0;
-  /** The way of the front at which the next look for a key at rest goes on. */
+  /** The way of the front at which the next look for a key at rest continues. */
   #way = 0;
 
   /**

@@ -43,7 +43,7 @@ end
 -- Takes a charge that passes.
 local function take(w, delay, name, keep_ms)
   local limit = w.limit
-  -- A permit's time starts when its request goes on.
+  -- A permit's time starts when its request continues.
   if limit.kind == "concurrency" then w.mark = w.mark + ceil(delay) end
   if w.cost > 0 then limit.algorithm.take(w, limit, w.cost, now, w.before, w.mark) end
   if not name or w.open == 0 then return end

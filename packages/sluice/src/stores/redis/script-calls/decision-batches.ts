@@ -17,7 +17,7 @@ import { type Calls, LostReply, PeriodUnknown } from "./script-calls.js";
 /** A request as it is asked. */
 export interface Request {
   readonly charges: readonly Charge[];
-  /** The tag of each charge's key; in a Cluster all the same. */
+  /** The tag of each charge's key; in a Cluster they are equal. */
   readonly tags: readonly string[];
   readonly options: DecideOptions;
 }

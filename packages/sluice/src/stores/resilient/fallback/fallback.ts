@@ -244,7 +244,7 @@ function toShare(limit: Limit, share: number): Limit {
   try {
     return scaleLimit(limit, share);
   } catch {
-    // A share of a rate may be too odd a number to be counted exactly. So many at a time, and no more
+    // A share of a rate may be too odd a number to be counted exactly. This many at a time, and no more
     // until a whole bucket would be back, is stricter and can always be counted.
     const units = Math.max(1, Math.floor(limit.capacity * share + 1e-9));
     const windowMs = Math.min(WINDOW_MS_MAX, Math.ceil(limit.recoveryMs));

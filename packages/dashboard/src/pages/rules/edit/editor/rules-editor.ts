@@ -161,7 +161,7 @@ async function check(view: EditorView, options: RulesEditorOptions): Promise<Dia
   return diagnostics;
 }
 
-/** Undefined if the service does not answer: a draft can be saved all the same, and publishing checks again. */
+/** Undefined if the service does not answer: a draft can be saved regardless, and publishing checks again. */
 async function askService(text: string): Promise<readonly RuleProblem[] | undefined> {
   try {
     const body = { text };
