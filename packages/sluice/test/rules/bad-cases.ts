@@ -314,7 +314,7 @@ export const badRules: readonly BadRules[] = [
   structural(
     "a path with a query",
     rule('limit: 1/second\nmatch: { path: "/a?b=1" }'),
-    'rule "login": match.path can\'t hold ? # ; or \\, got "/a?b=1" (sluice.yaml:5)',
+    'rule "login": match.path can\'t contain ? # ; or \\, got "/a?b=1" (sluice.yaml:5)',
   ),
   together(
     "a wildcard inside a segment",
