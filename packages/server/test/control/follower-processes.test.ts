@@ -2,8 +2,8 @@
 // control node's own work little.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
@@ -50,9 +50,9 @@ async function startControl(): Promise<{
 
 /** Differs when a snapshot is being written, or has been. */
 function markOf(file: string): string {
-  const marks = [file, `${file}.new`].map((path) => {
-    const stats = statSync(path, { throwIfNoEntry: false });
-    return `${stats?.mtimeMs} ${stats?.size}`;
+  const marks = readdirSync(dirname(file)).map((name) => {
+    const stats = statSync(join(dirname(file), name), { throwIfNoEntry: false });
+    return `${name} ${stats?.mtimeMs} ${stats?.size}`;
   });
   return marks.join();
 }

@@ -59,6 +59,7 @@ export class Follower {
     const kept = this.#file?.read((why) =>
       this.#report("the snapshot can't be used", new Error(why), "snapshot"),
     );
+    this.#keep(() => this.#file?.removeLeftovers());
     this.state = kept ?? new ControlState();
     this.#needsSnapshot = kept === undefined;
     this.#hasState = kept !== undefined;

@@ -2,9 +2,11 @@ import {
   appendFileSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
@@ -116,16 +118,53 @@ describe("the file of a follower", () => {
     const state = await fill(path, 3);
     const onFailed = vi.fn();
     const file = new SnapshotFile(path, onFailed);
-    mkdirSync(`${path}.new`);
+    mkdirSync(file.unfinishedPath);
     file.replace(state);
     await file.settled();
     expect(onFailed).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ code: "EISDIR" }));
     expect(new SnapshotFile(path).read(broken)?.sequence).toBe(4);
-    rmSync(`${path}.new`, { recursive: true });
+    rmSync(file.unfinishedPath, { recursive: true });
     state.apply([change(5)]);
     file.append([change(5)], state);
     await file.settled();
     expect(new SnapshotFile(path).read(broken)?.toSnapshot()).toEqual(state.toSnapshot());
+  });
+
+  it("is whole when two processes that are configured with it write snapshots at the same time", async () => {
+    const path = fileOf();
+    const states = [2_000, 3_000].map((changes) => {
+      const state = new ControlState();
+      state.apply(Array.from({ length: changes }, (_, n) => change(n + 1)));
+      return state;
+    });
+    const failed = vi.fn();
+    for (let round = 0; round < 3; round++) {
+      const files = states.map((state) => {
+        const file = new SnapshotFile(path, failed);
+        file.replace(state);
+        return file;
+      });
+      await Promise.all(files.map((file) => file.settled()));
+      expect([2_000, 3_000]).toContain(new SnapshotFile(path).read(broken)?.sequence);
+    }
+    expect(readdirSync(dirname(path))).toEqual(["control.snapshot"]);
+    expect([failed.mock.calls, broken.mock.calls]).toEqual([[], []]);
+  });
+
+  it("has nothing beside it that killed processes left, except what may still be written", async () => {
+    const path = fileOf();
+    await fill(path, 1);
+    const folder = dirname(path);
+    const left = ["control.snapshot.new", "control.snapshot.0123456789abcdef.new"];
+    const others = ["control.snapshot.fresh.new", "control.snapshot.old", "other.snapshot.new"];
+    for (const name of [...left, ...others]) writeFileSync(join(folder, name), "half");
+    const agoSeconds = Date.now() / 1_000 - 61;
+    for (const name of readdirSync(folder)) {
+      if (!name.includes("fresh")) utimesSync(join(folder, name), agoSeconds, agoSeconds);
+    }
+    new SnapshotFile(path).removeLeftovers();
+    expect(readdirSync(folder).sort()).toEqual(["control.snapshot", ...others]);
+    new SnapshotFile("/nowhere/control.snapshot").removeLeftovers();
   });
 
   describe("with many API keys", () => {
@@ -175,7 +214,7 @@ describe("the file of a follower", () => {
       const first = Array.from({ length: KEYS + 1 }, (_, n) => write(KEYS + n + 1, n % KEYS));
       state.apply(first);
       file.append(first, state);
-      expect(existsSync(`${path}.new`)).toBe(false);
+      expect(existsSync(file.unfinishedPath)).toBe(false);
       let isDone = false;
       void file.settled().then(() => {
         isDone = true;

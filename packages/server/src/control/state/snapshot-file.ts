@@ -7,13 +7,17 @@ import {
   closeSync,
   constants,
   openSync,
+  readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   truncateSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { wallMs } from "../../base/clock.js";
+import { newSecret } from "../../telemetry/random.js";
 import { parseSnapshot, toChangeLine } from "./snapshot-lines.js";
 import { SnapshotWriting } from "./snapshot-writing.js";
 import type { ControlState, NodeChange } from "./state.js";
@@ -25,9 +29,16 @@ const CHANGES_MEANWHILE_MAX = 100_000;
 /** A file that is gone is not begun with changes: they need the snapshot before them. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND;
 
+/** What a snapshot that is being written ends with. */
+const UNFINISHED = ".new";
+/** A snapshot that no process has written to for so long was left by one that was killed. */
+const LEFT_MS_MIN = 60_000;
+
 /** The file of one node. */
 export class SnapshotFile {
   readonly #path: string;
+  /** Where a new snapshot is written; of this process only, since another one may be configured with the same file. */
+  readonly unfinishedPath: string;
   readonly #onFailed: (error: unknown) => void;
   #changes = 0;
   #changesMax = CHANGES_MIN;
@@ -40,6 +51,7 @@ export class SnapshotFile {
   /** @param onFailed - Called with what keeps a snapshot from being written. */
   constructor(path: string, onFailed: (error: unknown) => void = () => {}) {
     this.#path = path;
+    this.unfinishedPath = `${path}.${newSecret().toString("hex", 0, 8)}${UNFINISHED}`;
     this.#onFailed = onFailed;
   }
 
@@ -62,6 +74,21 @@ export class SnapshotFile {
       const { code, message } = error as NodeJS.ErrnoException;
       if (code !== "ENOENT") onBroken(message);
       return undefined;
+    }
+  }
+
+  /**
+   * Removes what processes left that were killed while they wrote a snapshot. Where one was only stopped for that long,
+   * its writing fails and is repeated.
+   */
+  removeLeftovers(): void {
+    const folder = dirname(this.#path);
+    const before = wallMs() - LEFT_MS_MIN;
+    for (const name of namesIn(folder)) {
+      if (!name.startsWith(`${basename(this.#path)}.`) || !name.endsWith(UNFINISHED)) continue;
+      const path = join(folder, name);
+      const stats = statSync(path, { throwIfNoEntry: false });
+      if (stats?.isFile() && stats.mtimeMs < before) rmSync(path, { force: true });
     }
   }
 
@@ -117,7 +144,10 @@ export class SnapshotFile {
   /** One at a time: one that is under way ends before the next begins. */
   #write(state: ControlState): void {
     this.#writing?.abandon();
-    const writing = new SnapshotWriting(this.#path, state);
+    const writing = new SnapshotWriting(
+      { path: this.#path, unfinishedPath: this.unfinishedPath },
+      state,
+    );
     this.#writing = writing;
     this.#settled = this.#settled.then(() => this.#run(writing));
   }
@@ -135,5 +165,15 @@ export class SnapshotFile {
     } finally {
       if (this.#writing === writing) this.#writing = undefined;
     }
+  }
+}
+
+/** A folder that is not there has none. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
   }
 }

@@ -27,17 +27,24 @@ export interface WrittenSnapshot {
   readonly changes: number;
 }
 
+/** Where a snapshot goes. */
+export interface SnapshotPaths {
+  readonly path: string;
+  /** Where it is until it is whole, in the same folder. */
+  readonly unfinishedPath: string;
+}
+
 /** One snapshot that is being written. */
 export class SnapshotWriting {
-  readonly #path: string;
+  readonly #paths: SnapshotPaths;
   readonly #state: ControlState;
   /** Applied since it began, and not written yet. */
   #since: NodeChange[] = [];
   #changes = 0;
   #isAbandoned = false;
 
-  constructor(path: string, state: ControlState) {
-    this.#path = path;
+  constructor(paths: SnapshotPaths, state: ControlState) {
+    this.#paths = paths;
     this.#state = state;
   }
 
@@ -65,9 +72,8 @@ export class SnapshotWriting {
   async run(onNamed: (written: WrittenSnapshot) => void): Promise<void> {
     const lines = await this.#toLines();
     if (lines === undefined) return;
-    // One name, so that a process that was killed while it wrote leaves nothing that stays.
-    const beside = `${this.#path}.new`;
-    const file = await open(beside, "w", 0o600);
+    const { path, unfinishedPath } = this.#paths;
+    const file = await open(unfinishedPath, "w", 0o600);
     try {
       await writePieces(file, lines.pieces);
       // On the disk before it has the name: after a power failure an empty file would be in its place.
@@ -79,12 +85,12 @@ export class SnapshotWriting {
       if (this.#isAbandoned) return;
       // In one turn, so that no change is missing.
       writeFileSync(file.fd, this.#takeSince());
-      renameSync(beside, this.#path);
+      renameSync(unfinishedPath, path);
       onNamed({ entities: lines.entities, changes: this.#changes });
     } finally {
       await file.close();
     }
-    await syncFolder(dirname(this.#path));
+    await syncFolder(dirname(path));
   }
 
   /** Entities that change meanwhile are newer than the header says; the changes behind them pass over them. */
