@@ -1,6 +1,7 @@
 // When a change holds elsewhere: on another control node over the same database, and on a follower of that one. Times
 // are from the answer of the change on.
 
+import { isIP } from "node:net";
 import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -21,13 +22,14 @@ afterAll(() => Promise.all(all.map((each) => each.stop())));
 let ids = 0;
 const by = () => ({ id: `change-${++ids}`, actor: "anna", origin: "local", reason });
 
-/** What a request with an API key meets: its limit, why it is refused, or nothing. */
-async function standOf({ listeners }: Service, apiKey: string): Promise<number | string> {
+/** What a request with an API key, or from an address, meets: its limit, why it is refused, or nothing. */
+async function standOf({ listeners }: Service, caller: string): Promise<number | string> {
   const url = listeners.find(({ name }) => name === "decision")?.url;
+  const from = isIP(caller) === 0 ? { apiKey: caller } : { ip: caller };
   const response = await fetch(`${url}/v1/peek`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ facts: { method: "GET", path: "/", apiKey }, results: true }),
+    body: JSON.stringify({ facts: { method: "GET", path: "/", ...from }, results: true }),
   });
   const { allowed, reason, results } = (await response.json()) as Answer;
   return allowed ? (results[0]?.limit ?? "open") : reason;
@@ -68,12 +70,12 @@ describe.each(all)("two control nodes over $name and a follower of the second", 
     return service;
   }
 
-  /** Milliseconds until all nodes say the same of a key; the first of them has to say it now. */
-  async function holds(apiKey: string, stand: number | string): Promise<number> {
+  /** Milliseconds until all nodes say the same of a caller; the first of them has to say it now. */
+  async function holds(caller: string, stand: number | string): Promise<number> {
     const [here, ...others] = services;
-    const now = standOf(here, apiKey);
+    const now = standOf(here, caller);
     const tookMs = await msUntil(async () => {
-      const stands = await Promise.all(others.map((node) => standOf(node, apiKey)));
+      const stands = await Promise.all(others.map((node) => standOf(node, caller)));
       expect(stands).toEqual([stand, stand]);
     });
     expect(await now).toBe(stand);
@@ -117,6 +119,22 @@ describe.each(all)("two control nodes over $name and a follower of the second", 
     });
     expect(tookMs).toBeLessThan(CHANGE_MS_MAX);
   });
+
+  it.each(["203.0.113.77", "2001:db8::77"])(
+    "block a range of addresses and let it in again within 2 seconds: that of %s",
+    async (ip) => {
+      const subjects = ["ip:203.0.113.64/26", "ip:2001:db8::/64"];
+      const others = ["203.0.113.63", "203.0.113.128", "2001:db8:0:1::77"];
+      const tookMs = await bestMs(CHANGE_MS_MAX, async () => {
+        const { id } = await plane.blocks.create(by(), { subjects, reason });
+        const beginsMs = await holds(ip, "blocked");
+        for (const other of others) await holds(other, 5);
+        await plane.blocks.remove(by(), id);
+        return Math.max(beginsMs, await holds(ip, 5));
+      });
+      expect(tookMs).toBeLessThan(CHANGE_MS_MAX);
+    },
+  );
 
   it.each([
     ["off", RULE, "open"],

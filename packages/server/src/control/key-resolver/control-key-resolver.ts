@@ -1,6 +1,7 @@
 // Resolves API keys out of what a node knows of the control plane. A known key is answered without waiting; one that is
 // well formed and not known may have been made a moment ago on another node, and is looked up at a bounded rate.
 
+import type { Clock } from "sluice";
 import type { KeyAnswer, KeyResolver, ResolvedKey, UnknownKeys } from "sluice/api-keys";
 import { type CachedKeyResolver, cachedKeyResolver, SharedKey } from "sluice/api-keys";
 import type { TenantProfile } from "sluice/rules";
@@ -33,6 +34,8 @@ export interface ControlKeyResolverOptions {
   readonly onUsesError?: ((error: unknown) => void) | undefined;
   /** Default: the wall clock. */
   readonly now?: (() => number) | undefined;
+  /** Of look-ups and what is remembered of them. Default: the system's. */
+  readonly clock?: Clock | undefined;
 }
 
 /** Longer than a change takes to reach this node. */
@@ -58,7 +61,7 @@ export class ControlKeyResolver implements KeyResolver {
 
   constructor(options: ControlKeyResolverOptions) {
     const { state, lookUp, lookupsPerSecond, unknownKeys, now = wallMs, onError } = options;
-    const { storeUses, onUsesError = () => {} } = options;
+    const { storeUses, onUsesError = () => {}, clock } = options;
     this.#state = state;
     this.#table = state.keys;
     this.#now = now;
@@ -72,6 +75,7 @@ export class ControlKeyResolver implements KeyResolver {
       lookupsPerSecond,
       onUnavailable: unknownKeys,
       ...(onError === undefined ? {} : { onError }),
+      ...(clock === undefined ? {} : { clock }),
     });
     this.#stop = every(TICK_MS, () => void this.flushUses());
   }
