@@ -2,6 +2,7 @@ import { type Page, stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
 import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard } from "./dashboard-fixture.js";
+import { HOSTILE, harmOf, INERT, ON_PHONE, send } from "./hostile.js";
 import { untilCount, untilParameter, untilSettled } from "./page-state.js";
 
 afterAll(stopAll);
@@ -184,6 +185,50 @@ describe("the page Access", () => {
       return response.status;
     });
     expect(refused).toBe(403);
+  });
+
+  it("shows hostile names and reasons inert", async () => {
+    const { url, token } = await startDashboard({ needsLogin: true });
+    const ask = (method: string, path: string, body: object) =>
+      send(method, new URL(path, url), body, token);
+    for (const [at, hostile] of HOSTILE.entries()) {
+      // Names for people are short, and have no marks of direction: the service refuses those.
+      const name = hostile.replaceAll(/[\n\u202e]/g, "").slice(0, 100);
+      const reason = hostile.slice(0, 1_000);
+      const id = `t${at}`;
+      await ask("PUT", `/v1/tenants/${id}`, { name, attributes: { note: reason }, reason });
+      await ask("POST", "/v1/api-keys", { tenant: id, name, reason });
+      await ask("POST", "/v1/access-tokens", { name, role: "viewer", reason });
+      const subject = `user:${hostile.slice(0, 100)}`;
+      await ask("POST", "/v1/blocks", { subjects: [subject], reason });
+      await ask("POST", "/v1/overrides", { subject, rule: "login", limit: "7/minute", reason });
+    }
+    const { page, faults } = await openPage(`${url}access`, ON_PHONE);
+    await page.getByLabel("Access token", { exact: true }).fill(token);
+    await page.keyboard.press("Enter");
+    for (const [tab, others] of [
+      ["Tenants", 0],
+      ["API keys", 0],
+      // The first one.
+      ["Access tokens", 1],
+      ["Blocks", 0],
+      ["Overrides", 0],
+    ] as const) {
+      await page.getByRole("link", { name: tab, exact: true }).click();
+      await page.getByRole("heading", { level: 2, name: tab }).waitFor();
+      await untilCount(page.locator("main tbody tr"), HOSTILE.length + others);
+      expect([tab, await harmOf(page)]).toEqual([tab, INERT]);
+    }
+    await page.goto(`${url}access`);
+    for (const at of HOSTILE.keys()) {
+      await page.getByRole("button", { name: `Edit tenant t${at}` }).click();
+      await page.getByRole("dialog").waitFor();
+      expect(await harmOf(page)).toEqual(INERT);
+      await press(page, "Cancel");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+    }
+    // The browser itself logs the answer of 401.
+    expect(faults.filter((fault) => !fault.includes("401"))).toEqual([]);
   });
 
   it("finds a tenant by the beginning of its id", async () => {

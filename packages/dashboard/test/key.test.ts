@@ -2,6 +2,7 @@ import { stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
 import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard, type WatchedPage } from "./dashboard-fixture.js";
+import { HOSTILE, harmOf, INERT, send } from "./hostile.js";
 import { untilParameter } from "./page-state.js";
 
 afterAll(stopAll);
@@ -127,43 +128,88 @@ describe("the page Key", () => {
     expect(faults).toEqual([]);
   });
 
+  it("looks up an API key by itself, which stays out of the address, or by its id", async () => {
+    const rules = {
+      version: 1,
+      rules: [{ id: "keys", key: "apiKey", onMissing: "skip", limit: "30/hour" }],
+    };
+    const identity = { apiKeys: "control", apiKey: {} };
+    const { url, gateway } = await startDashboard({ rules, config: { identity } });
+    await send("PUT", new URL("/v1/tenants/acme", url), {});
+    const key = { tenant: "acme", name: "web" };
+    const made = await send("POST", new URL("/v1/api-keys", url), key);
+    const { id, secret } = made as { id: string; secret: string };
+    const headers = { "x-api-key": secret };
+    await expect.poll(async () => (await fetch(gateway, { headers })).status).toBe(200);
+    const { page, faults } = await openPage(`${url}key`);
+    const lookUp = async (value: string) => {
+      await page.getByLabel("Look up", { exact: true }).selectOption("API key");
+      await page.getByLabel("API key", { exact: true }).fill(value);
+      await page.getByRole("button", { name: "Look up" }).click();
+    };
+    const rule = page.getByRole("region", { name: "keys" });
+    await lookUp(secret);
+    await page.getByText("API key web of tenant acme").waitFor();
+    await rule.getByText("1 of 30").waitFor();
+    await untilParameter(page, "apiKey", id);
+    await expect.poll(() => page.getByLabel("API key", { exact: true }).inputValue()).toBe(id);
+    expect(await page.content()).not.toContain(secret);
+    await page.goto(`${url}key`);
+    await lookUp(id);
+    await rule.getByText("1 of 30").waitFor();
+    await lookUp("0".repeat(12));
+    await page.getByText(/There is no (such )?API key/i).waitFor();
+    // The browser itself logs that there is no such key.
+    expect(faults.filter((fault) => !fault.includes("404"))).toEqual([]);
+  });
+
+  it("looks up an API key of another system by its hash", async () => {
+    const rules = {
+      version: 1,
+      rules: [{ id: "keys", key: "apiKey", onMissing: "skip", limit: "30/hour" }],
+    };
+    const { url, gateway } = await startDashboard({ rules, config: { identity: { apiKey: {} } } });
+    const secret = "a-key-of-another-system";
+    expect((await fetch(gateway, { headers: { "x-api-key": secret } })).status).toBe(200);
+    const { page, faults } = await openPage(`${url}key`);
+    await page.getByLabel("Look up", { exact: true }).selectOption("API key");
+    await page.getByLabel("API key", { exact: true }).fill(secret);
+    await page.getByRole("button", { name: "Look up" }).click();
+    await page.getByRole("region", { name: "keys" }).getByText("1 of 30").waitFor();
+    await expect.poll(() => new URL(page.url()).searchParams.get("apiKey")).toMatch(/^[\w-]{22}$/);
+    expect(await page.content()).not.toContain(secret);
+    expect(faults).toEqual([]);
+  });
+
   it("shows hostile keys inert, and so do Live, Rules and Audit when they send requests", async () => {
     const each = { id: "each", key: "user", onMissing: "skip", limit: "1/hour" };
     const { url, service } = await startDashboard({
       rules: { version: 1, rules: [...RULES.rules, each] },
       config: { decision: { listen: "127.0.0.1:0" } },
     });
-    const long = "k".repeat(4_096);
-    const hostile = [
-      "<script>alert(1)</script>",
-      "a\u202Egnp.exe",
-      long,
-      "😀\n<img src=x onerror=alert(1)>",
-    ];
     const { page, faults } = await openPage(`${url}key`);
     page.on("dialog", () => faults.push("a dialog ran"));
-    const inert = { markup: 0, unseen: false, width: 0 };
-    for (const value of hostile) {
+    for (const value of HOSTILE) {
       await page.goto(
         `${url}key?user=${encodeURIComponent(value)}&path=${encodeURIComponent(`/${value.slice(0, 99)}`)}`,
       );
       await page.getByText(/would be (allowed|refused) now/).waitFor();
-      expect(await harmOf(page)).toEqual(inert);
+      expect(await harmOf(page)).toEqual(INERT);
     }
     const decision = service.listeners.find(({ name }) => name === "decision")?.url ?? "";
-    for (const user of hostile) {
+    for (const user of HOSTILE) {
       const facts = { method: "GET", path: `/${user.slice(0, 99)}`, ip: "203.0.113.7", user };
       for (const allowed of [true, false])
-        expect(await post(`${decision}/v1/check`, { facts })).toMatchObject({ allowed });
+        expect(await send("POST", `${decision}/v1/check`, { facts })).toMatchObject({ allowed });
       // As it is written, not as it is counted: every character of it is in the audit log.
       const block = { rule: "each", key: `user:${user}`, forMs: 1, reason: "<b>hostile</b>" };
-      expect(await post(new URL("/v1/block", url), block)).toMatchObject({ blocked: true });
+      expect(await send("POST", new URL("/v1/block", url), block)).toMatchObject({ blocked: true });
     }
     for (const path of ["", "rules/each", "audit"]) {
       await page.goto(url + path);
       await page.getByText("user:<script>alert(1)</script>").first().waitFor();
       if (path === "") await page.getByText("over the limit of").first().waitFor();
-      expect([path, await harmOf(page)]).toEqual([path, inert]);
+      expect([path, await harmOf(page)]).toEqual([path, INERT]);
     }
     await page.getByText("user:a\\u{202E}gnp.exe").waitFor();
     await page.goto(`${url}key?rule=everything&key=${encodeURIComponent("hmac:0123456789abcdef")}`);
@@ -171,21 +217,3 @@ describe("the page Key", () => {
     expect(faults).toEqual([]);
   });
 });
-
-/** What a string of a caller has done to the page: elements, unseen characters, pixels beyond its width. */
-function harmOf(page: WatchedPage["page"]): Promise<object> {
-  return page.evaluate(() => ({
-    markup: document.querySelectorAll("main script, main img").length,
-    unseen: document.querySelector("main")?.innerText.includes("\u202e"),
-    width: document.documentElement.scrollWidth - document.documentElement.clientWidth,
-  }));
-}
-
-async function post(url: URL | string, body: object): Promise<unknown> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  return response.json();
-}

@@ -2,7 +2,8 @@ import { stopAll } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
 import { findingsEverywhere } from "./axe.js";
 import { openPage, startDashboard } from "./dashboard-fixture.js";
-import { untilCount } from "./page-state.js";
+import { HOSTILE, harmOf, INERT, ON_PHONE, send } from "./hostile.js";
+import { untilCount, untilSettled } from "./page-state.js";
 
 afterAll(stopAll);
 
@@ -25,7 +26,7 @@ describe("the page Quotas", () => {
       rules: RULES,
       config: { identity: { apiKeys: "control", apiKey: {} } },
     });
-    const send = async (method: string, path: string, body: object) => {
+    const ask = async (method: string, path: string, body: object) => {
       const headers = { "content-type": "application/json" };
       const response = await fetch(new URL(path, url), {
         method,
@@ -39,8 +40,8 @@ describe("the page Quotas", () => {
       ["acme", 30],
       ["globex", 4],
     ] as const) {
-      await send("PUT", `/v1/tenants/${tenant}`, {});
-      const { secret } = await send("POST", "/v1/api-keys", { tenant, name: "web" });
+      await ask("PUT", `/v1/tenants/${tenant}`, {});
+      const { secret } = await ask("POST", "/v1/api-keys", { tenant, name: "web" });
       const statusOf = async () =>
         (await fetch(gateway, { headers: { "x-api-key": secret } })).status;
       await expect.poll(statusOf).toBe(200);
@@ -103,6 +104,46 @@ describe("the page Quotas", () => {
       "adjust: a mistake",
       "grant: they paid",
     ]);
+    expect(faults).toEqual([]);
+  });
+
+  it("shows hostile names of tenants inert", async () => {
+    const { url, service } = await startDashboard({
+      rules: RULES,
+      config: { decision: { listen: "127.0.0.1:0" } },
+    });
+    const decision = service.listeners.find(({ name }) => name === "decision")?.url ?? "";
+    const tenants = [...HOSTILE, "long".repeat(25)];
+    for (const tenant of tenants) {
+      const facts = { method: "GET", path: "/", ip: "203.0.113.7", tenant };
+      const check = await send("POST", `${decision}/v1/check`, { facts });
+      expect(check).toMatchObject({ allowed: true });
+    }
+    const { page, faults } = await openPage(`${url}quotas`, ON_PHONE);
+    const links = page.locator("main tbody a");
+    await untilCount(links, tenants.length);
+    expect(await harmOf(page)).toEqual(INERT);
+    for (const at of tenants.keys()) {
+      await links.nth(at).click();
+      await page
+        .getByRole("region", { name: "Ledger" })
+        .getByRole("row", { name: /use/ })
+        .waitFor();
+      const name = await page.getByRole("heading", { level: 1 }).textContent();
+      expect([name, await harmOf(page)]).toEqual([name, INERT]);
+      await page.getByRole("button", { name: "Top up" }).click();
+      await page.getByRole("dialog").waitFor();
+      expect([name, await harmOf(page)]).toEqual([name, INERT]);
+      await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
+      await page.getByRole("link", { name: "All tenants" }).click();
+      await untilCount(links, tenants.length);
+    }
+    // An address can be written by anyone.
+    for (const tenant of HOSTILE) {
+      await page.goto(`${url}quotas/${encodeURIComponent(tenant.slice(0, 200))}`);
+      await untilSettled(page);
+      expect([tenant, await harmOf(page)]).toEqual([tenant, INERT]);
+    }
     expect(faults).toEqual([]);
   });
 });

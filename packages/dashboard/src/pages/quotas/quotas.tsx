@@ -4,6 +4,7 @@
 import { useLocation } from "preact-iso";
 import { NeedsControlPlane } from "../../ui/page/control-plane.js";
 import { Page } from "../../ui/page/page.js";
+import { escapeUnseen } from "../../ui/text/key-text.js";
 import "./quotas.css";
 import { QuotaList } from "./quota-list.js";
 import { TenantQuotas } from "./tenant-quotas.js";
@@ -16,7 +17,7 @@ export function Quotas() {
   const tenant = tenantOf(path);
   return (
     <Page
-      title={tenant === "" ? "Quotas" : tenant}
+      title={tenant === "" ? "Quotas" : escapeUnseen(tenant)}
       lead={
         tenant === "" ? (
           "What tenants have used of their quotas, the most used first."

@@ -9,6 +9,7 @@ import { Time } from "../../ui/formats/time.js";
 import { Button } from "../../ui/forms/button.js";
 import { Card } from "../../ui/page/page.js";
 import { Empty, Loaded } from "../../ui/page/states.js";
+import { escapeUnseen } from "../../ui/text/key-text.js";
 import { BurnDown, type Quota } from "./burn-down.js";
 import { CorrectionDialog, type CorrectionVerb } from "./correction-dialog.js";
 import { Ledger } from "./ledger.js";
@@ -26,7 +27,7 @@ export function TenantQuotas({ tenant }: { readonly tenant: string }) {
       {({ items, timeZone }) => (
         <>
           {items.length === 0 && (
-            <Empty title={`${tenant} has used no durable quota in this period`}>
+            <Empty title={`${escapeUnseen(tenant)} has used no durable quota in this period`}>
               <p>
                 Its meters appear here with the first request. What it may use is in its{" "}
                 <a href="/dashboard/access/plans">plan</a>.

@@ -2,7 +2,16 @@
 
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
-import { anyString, choice, object, optional, required, withDefault } from "sluice/shapes";
+import {
+  anyString,
+  choice,
+  object,
+  optional,
+  required,
+  type Shape,
+  stringFor,
+  withDefault,
+} from "sluice/shapes";
 import { every } from "../../../base/clock.js";
 import { ServerError } from "../../../base/errors.js";
 import type { ControlPlane } from "../../../control/control-plane.js";
@@ -37,8 +46,18 @@ const JSON_HEADERS = {
   "X-Content-Type-Options": "nosniff",
 };
 
+/**
+ * A tenant as a rule counts it. Requests can name tenants that the control plane does not know, by any string: the ledger
+ * has accounts of those too.
+ */
+const countedTenant: Shape<string> = stringFor({
+  what: "a tenant as the rule counts it, such as acme",
+  lengthMax: SUBJECT_LENGTH_MAX,
+  toValue: (tenant) => (/[\0\p{Cs}]/u.test(tenant) || tenant === "" ? undefined : tenant),
+});
+
 const filters = {
-  tenant: optional(entityName, "Only accounts of this tenant."),
+  tenant: optional(countedTenant, "Only accounts of this tenant."),
   subject: optional(
     anyString(SUBJECT_LENGTH_MAX),
     "Only accounts of this key, as the rule counts it: `user:42`.",
@@ -57,7 +76,7 @@ export const ledgerRoutes: readonly Route[] = [
     role: "viewer",
     summary: "The status of a tenant's durable quotas in their periods, with a forecast.",
     query: object({
-      tenant: required(entityName, "Whose quotas."),
+      tenant: required(countedTenant, "Whose quotas."),
       meter: optional(ruleId, "Only that of this rule."),
     }),
     reply: ledgerAnswers.quotas,
@@ -101,7 +120,7 @@ export const ledgerRoutes: readonly Route[] = [
     role: "viewer",
     summary: "What a tenant used of its durable quotas, by meter and day.",
     query: object({
-      tenant: required(entityName, "Whose usage."),
+      tenant: required(countedTenant, "Whose usage."),
       meter: optional(ruleId, "Only that of this rule."),
       from: optional(queryTime, "A day begins in the tenant's time zone. Default: 30 days ago."),
       to: optional(queryTime, "Up to, but not including, this time. Default: now."),
