@@ -1,10 +1,11 @@
 // What holds on every page: no serious or critical finding of axe-core in light and dark, nothing wider than a phone, no
 // fault, and everything reachable by keyboard alone.
 
-import { type Page, stopAll } from "sluice-test-servers";
+import { type Locator, type Page, stopAll } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findingsOf, SCHEMES } from "./axe.js";
 import { openPage, startDashboard, type TestDashboard } from "./dashboard-fixture.js";
+import { pressUntil } from "./keyboard.js";
 import { untilSettled } from "./page-state.js";
 
 const PATHS = [
@@ -21,6 +22,13 @@ const PATHS = [
   "playground",
 ];
 const PHONE = { width: 390, height: 844 };
+const DRAFT = `version: 1
+rules:
+  - id: login
+    match: { path: /login, methods: POST }
+    key: ip
+    limit: 3/minute
+`;
 
 let dashboard: TestDashboard;
 beforeAll(async () => {
@@ -72,23 +80,24 @@ describe("by keyboard alone", () => {
     const { page, context, faults } = await openPage(dashboard.url);
     await page.getByRole("heading", { level: 1, name: "Live" }).waitFor();
     await page.keyboard.press("Tab");
-    await expect.poll(() => focused(page)).toBe("Skip to the content");
-    const open = async (name: string, key: string) => {
-      await pressUntil(page, name, key);
+    await page.locator("a:focus").getByText("Skip to the content").waitFor();
+    const navigation = page.getByRole("navigation", { name: "Pages" });
+    const open = async (name: string, key?: string) => {
+      await pressUntil(page, navigation.getByRole("link", { name }), key);
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { level: 1, name }).waitFor();
     };
     for (const name of ["Rules", "Key", "Quotas", "Audit", "Access", "Playground"])
-      await open(name, "Tab");
+      await open(name);
     await open("Key", "Shift+Tab");
-    await pressUntil(page, "Address");
+    await pressUntil(page, page.getByLabel("Address", { exact: true }));
     await page.keyboard.type("127.0.0.1");
     await page.keyboard.press("Enter");
     await page.getByText(/would be (allowed|refused) now/).waitFor();
-    await pressUntil(page, "Block");
+    const everything = page.getByRole("region", { name: "everything" });
+    await pressUntil(page, everything.getByRole("button", { name: "Block", exact: true }));
     await page.keyboard.press("Enter");
-    await page.getByRole("dialog").waitFor();
-    await pressUntil(page, "Reason");
+    await pressUntil(page, page.getByRole("dialog").getByLabel("Reason"));
     await page.keyboard.type("it scrapes");
     await page.keyboard.press("Enter");
     await page.getByText("Its key is blocked under rule everything").waitFor();
@@ -96,29 +105,39 @@ describe("by keyboard alone", () => {
     expect(faults).toEqual([]);
     await context.close();
   });
-});
 
-/** Presses a key until the focus is on what has this name. */
-async function pressUntil(page: Page, name: string, key = "Tab"): Promise<void> {
-  const passed: string[] = [];
-  while ((await focused(page)) !== name) {
-    passed.push((await focused(page)).slice(0, 40));
-    if (passed.length > 60) throw new Error(`${name} is not among ${passed.join(", ")}`);
-    await page.keyboard.press(key);
-  }
-}
+  it("edits, previews and publishes rules", async () => {
+    const { page, context, faults } = await openPage(`${dashboard.url}rules`);
+    const enter = async (target: Locator) => {
+      await pressUntil(page, target);
+      await page.keyboard.press("Enter");
+    };
+    await enter(page.getByRole("link", { name: "Edit rules" }));
+    await page.getByText("As published.").waitFor();
+    await pressUntil(page, page.getByRole("textbox", { name: "Rules" }));
+    await page.keyboard.press("Control+A");
+    await page.keyboard.insertText(DRAFT);
+    await page.getByText("No problems found.").waitFor();
+    // The first one closes the list of completions, if it is open.
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await enter(page.getByRole("button", { name: "Preview" }));
+    await page.getByRole("list", { name: "Changes" }).waitFor();
+    await enter(page.getByRole("button", { name: "Publish…" }));
+    const dialog = page.getByRole("dialog");
+    await pressUntil(page, dialog.getByLabel("Note", { exact: true }));
+    await page.keyboard.type("by keyboard");
+    await enter(dialog.getByRole("button", { name: "Publish" }));
+    await page.getByRole("heading", { level: 2, name: "by keyboard" }).waitFor();
+    const published = await fetch(new URL("/v1/rule-sets/2", dashboard.url));
+    expect(await published.json()).toMatchObject({ status: "published", text: DRAFT });
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+});
 
 function widthOf(page: Page): Promise<number> {
   return page.evaluate(() => document.documentElement.scrollWidth);
-}
-
-/** The name of what has the focus: of a field its label, of all else its text. */
-function focused(page: Page): Promise<string> {
-  return page.evaluate(() => {
-    const { activeElement } = document;
-    const [label] = (activeElement as HTMLInputElement | null)?.labels ?? [];
-    return (label ?? activeElement)?.textContent?.trim() ?? "";
-  });
 }
 
 /** How much moved on the page since it was opened, though the user did nothing: 0.1 is the bound of a good page. */

@@ -54,6 +54,9 @@ const PARSE_MS_MAX = 50;
 /** Longer rules are checked by the service alone. */
 const SCHEMA_LENGTH_MAX = 200_000;
 
+/** How long after Escape a Tab leaves the editor. CodeMirror's own two seconds are too short for some users. */
+const LEAVE_MS_MAX = 60_000;
+
 const checkAgain = StateEffect.define<null>();
 
 /** Opens an editor in an element. */
@@ -117,10 +120,17 @@ function toState(options: RulesEditorOptions): EditorState {
         ...historyKeymap,
         ...completionKeymap,
         ...lintKeymap,
+        { key: "Escape", run: leaveByTab },
         indentWithTab,
       ]),
     ],
   });
+}
+
+/** Lets the next key leave the editor, if it is Tab. */
+function leaveByTab(view: EditorView): boolean {
+  view.setTabFocusMode(LEAVE_MS_MAX);
+  return true;
 }
 
 /**
