@@ -1,4 +1,4 @@
-import { onStop, stopAll } from "sluice-test-servers";
+import { onStop, startRedis, stopAll } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findingsOf } from "./axe.js";
 import { openPage, startDashboard, type TestDashboard } from "./dashboard-fixture.js";
@@ -104,5 +104,40 @@ describe("the page Live without its stream", () => {
     expect(await allowed.textContent()).toMatch(/^\d/);
     await context.unroute("**/v1/live*");
     await page.getByText("The node is about to stop").waitFor({ state: "detached" });
+  });
+});
+
+describe("the page Live with Redis", () => {
+  it("shows delayed and shadow-refused requests, and says what happens while Redis is gone", async () => {
+    const redis = await startRedis();
+    onStop(() => redis.stop());
+    const { url, gateway } = await startDashboard({
+      rules: {
+        version: 1,
+        rules: [
+          { id: "queue", key: "ip", limit: { leakyBucket: { ratePerSecond: 5, queueSize: 3 } } },
+          { id: "planned", key: "ip", limit: "1/hour", onExceed: "shadow" },
+        ],
+      },
+      config: { store: { kind: "redis", url: `redis://${redis.host}:${redis.port}` } },
+    });
+    const timer = setInterval(() => void fetch(gateway).catch(() => {}), 100);
+    onStop(() => clearInterval(timer));
+    const { page, faults } = await openPage(url);
+    for (const kind of ["warn", "info"])
+      await expect
+        .poll(() => page.locator(`.figure.${kind} .figure-note`).textContent(), { message: kind })
+        .toMatch(/^peak [1-9]/);
+    await page.getByText("answers", { exact: true }).waitFor();
+    await redis.kill();
+    const sentence = page.getByText(
+      "The store does not answer and its circuit breaker is open: each node decides by its own counters, with its share of the limits.",
+    );
+    await sentence.waitFor();
+    await page.getByText("fallback: local").waitFor();
+    await redis.restart();
+    await sentence.waitFor({ state: "detached" });
+    await page.getByText("answers", { exact: true }).waitFor();
+    expect(faults).toEqual([]);
   });
 });
