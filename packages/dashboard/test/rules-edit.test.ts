@@ -23,6 +23,17 @@ async function replaceText(page: Page, text: string): Promise<void> {
   await page.keyboard.insertText(text);
 }
 
+/** The same, and waits until the service has checked it: the page asks nothing more by itself. */
+async function replaceAndCheck(page: Page, text: string): Promise<void> {
+  const isChecked = page.waitForResponse(
+    (response) =>
+      response.url().endsWith("/v1/rule-sets/validate") &&
+      response.request().postDataJSON().text === text,
+  );
+  await replaceText(page, text);
+  await isChecked;
+}
+
 describe("rules in the dashboard", () => {
   it("are edited, previewed, published, enforced and rolled back", async () => {
     const { url, gateway } = await startDashboard();
@@ -141,7 +152,7 @@ describe("rules in the dashboard", () => {
     };
     await logIn(ann.secret);
     await page.getByText("As published.").waitFor();
-    await replaceText(page, DRAFT);
+    await replaceAndCheck(page, DRAFT);
     await page.getByText("No problems found.").waitFor();
     await revoke(ann.id);
     await page.getByRole("button", { name: "Save draft" }).click();
@@ -174,7 +185,7 @@ describe("rules in the dashboard", () => {
     const kept = await fetch(new URL("/v1/rule-sets/2", url), { headers: admin });
     expect(await kept.json()).toMatchObject({ text: DRAFT });
     // Another user gets a page of its own, without what the first had typed.
-    await replaceText(page, DRAFT.replace("3/minute", "4/minute"));
+    await replaceAndCheck(page, DRAFT.replace("3/minute", "4/minute"));
     await page.getByText("Not saved yet.").waitFor();
     await revoke(second.id);
     await page.getByRole("button", { name: "Save draft" }).click();
