@@ -2,6 +2,7 @@
 // long line comes through a slow link; silence ends the stream.
 
 import type { IncomingMessage } from "node:http";
+import { formatDuration } from "sluice/shapes";
 import { after, type CancelTimer, readMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { NodeChange, Position } from "../state/state.js";
@@ -125,7 +126,7 @@ export class ChangeStream {
       // Nothing is heard while it is paused.
       if (this.#body.isPaused()) this.#heardMs = readMs();
       if (readMs() - this.#heardMs < SILENCE_MS_MAX) return this.#watchSilence();
-      this.#end(unavailable(`nothing came for ${SILENCE_MS_MAX} ms`));
+      this.#end(unavailable(`nothing came for ${formatDuration(SILENCE_MS_MAX)}`));
     });
   }
 

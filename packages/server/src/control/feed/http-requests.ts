@@ -4,6 +4,7 @@
 import { readFileSync } from "node:fs";
 import { Agent, type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestSecure, Agent as SecureAgent } from "node:https";
+import { formatDuration } from "sluice/shapes";
 import { after } from "../../base/clock.js";
 import type { FollowControlConfig } from "../../config/config.js";
 
@@ -50,7 +51,7 @@ export class ControlNodeClient {
         ...(isStream ? {} : { timeout: ANSWER_MS_MAX }),
       });
       const abort = () => {
-        sent.destroy(new Error(`no answer within ${ANSWER_MS_MAX} ms`));
+        sent.destroy(new Error(`no answer within ${formatDuration(ANSWER_MS_MAX)}`));
       };
       const cancel = after(ANSWER_MS_MAX, abort);
       sent.once("timeout", abort);

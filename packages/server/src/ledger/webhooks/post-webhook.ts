@@ -3,6 +3,7 @@
 
 import { type ClientRequest, type IncomingMessage, request as requestPlain } from "node:http";
 import { request as requestSecure } from "node:https";
+import { formatDuration } from "sluice/shapes";
 import { after, readMs } from "../../base/clock.js";
 
 /** Where to, and how long it may take. */
@@ -51,7 +52,7 @@ export function postWebhook(target: PostTarget, message: PostMessage): Promise<P
     };
     const abort = () => end("the node was stopped before the response came");
     const cancelTimer = after(target.timeoutMs, () =>
-      end(`no response within ${target.timeoutMs} ms`),
+      end(`no response within ${formatDuration(target.timeoutMs)}`),
     );
     message.signal.addEventListener("abort", abort);
     // Not once: destroying a connection reports errors too.
