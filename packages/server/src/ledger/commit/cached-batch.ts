@@ -26,7 +26,7 @@ export async function runCached(database: Database, batch: Batch): Promise<Cache
     accounts,
     changes,
     absent,
-    atMs: batch.writer.atMs,
+    writer: batch.writer,
   });
   return changedIds === undefined ? { reports, changedIds: [] } : { changedIds };
 }

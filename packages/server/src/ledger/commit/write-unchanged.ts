@@ -4,7 +4,9 @@
 
 import { toArray } from "../../database/arrays.js";
 import type { Database, GroupStatement, Row, SqlValue } from "../../database/database.js";
-import type { Account } from "../accounts/account.js";
+import { splitRows } from "../../database/row-lists.js";
+import type { Account, Writer } from "../accounts/account.js";
+import type { EntryRow } from "../accounts/entry.js";
 import { statements } from "../sql/statements.js";
 import type { Changes } from "./batch.js";
 import type { EntryName } from "./operation.js";
@@ -19,8 +21,8 @@ export interface UnchangedWrite {
   readonly changes: Changes;
   /** Entries that must not be there. */
   readonly absent: readonly EntryName[];
-  /** Blocks that end later must not be there. */
-  readonly atMs: number;
+  /** Who decided, and when: blocks that end later must not be there. */
+  readonly writer: Writer;
 }
 
 /** Returns undefined if it was written; otherwise the accounts that others have changed, as far as they are known. */
@@ -40,10 +42,10 @@ interface Outcome extends Row {
 
 async function inOneStatement(
   database: Database,
-  { accounts, changes, absent, atMs }: UnchangedWrite,
+  { accounts, changes, absent, writer }: UnchangedWrite,
 ): Promise<readonly string[] | undefined> {
   const names = toNames(absent);
-  const seen = [...toColumns(accounts.map(toAccountValues), 8), atMs];
+  const seen = [...toColumns(accounts.map(toAccountValues), 8), writer.atMs];
   const entries = toColumns(
     changes.entries.map((row) => Object.values(row)),
     11,
@@ -81,16 +83,20 @@ async function inGroup(
   database: Required<Database>,
   write: UnchangedWrite,
 ): Promise<readonly string[] | undefined> {
-  const { accounts, atMs } = write;
+  const { accounts, writer } = write;
   const isLarge = accounts.length > FEW_ACCOUNTS;
   if (await database.runGroup(toGroup(write), isLarge)) return undefined;
   const seen = JSON.stringify(accounts.map(toAccountValues));
-  const changed = await database.query<{ id: string }>(statements.listChanged, [seen, atMs]);
+  const changed = await database.query<{ id: string }>(statements.listChanged, [seen, writer.atMs]);
   return changed.map(({ id }) => id);
 }
 
-/** Lists of rows are JSON: a statement has the same text however many there are, and takes one value for all of them. */
-function toGroup({ accounts, changes, absent, atMs }: UnchangedWrite): GroupStatement[] {
+/**
+ * What every request writes is bound value by value: reading it out of JSON took SQLite as long as writing it. Lists of
+ * other rows are JSON: a statement has the same text however many there are, and takes one value for all of them.
+ */
+function toGroup({ accounts, changes, absent, writer }: UnchangedWrite): GroupStatement[] {
+  const { actor, atMs } = writer;
   const group: GroupStatement[] = [];
   const add = (
     sql: string,
@@ -102,15 +108,40 @@ function toGroup({ accounts, changes, absent, atMs }: UnchangedWrite): GroupStat
     group.push({ sql, values: [JSON.stringify(rows), ...values], ...count });
   };
   const changed = changes.accounts.map(toAccountValues);
+  for (const { sql, values, count } of splitRows(statements.updateUnchanged, changed, [atMs]))
+    group.push({ sql, values, rows: count });
   const others = accounts.filter(({ isChanged }) => !isChanged).map(toAccountValues);
-  add(statements.updateUnchanged, changed, { values: [atMs], mustBe: changed.length });
   add(statements.listUnchanged, others, { values: [atMs], mustBe: others.length });
   add(statements.listPresent, toNames(absent), { mustBe: 0 });
+  const [plain, rest] = divide(changes.entries, writer);
+  const uses = plain.map(toPlainValues);
+  for (const { sql, values } of splitRows(statements.appendPlainEntries, uses, [actor, atMs]))
+    group.push({ sql, values });
   add(
     statements.appendEntryList,
-    changes.entries.map((row) => Object.values(row)),
+    rest.map((row) => Object.values(row)),
   );
   add(statements.addHoldList, changes.holds);
   add(statements.removeHoldList, changes.unheld);
   return group;
+}
+
+/** Entries that differ in a few columns only, as most do, and the rest. */
+function divide(
+  entries: readonly EntryRow[],
+  { actor, atMs }: Writer,
+): [plain: EntryRow[], rest: EntryRow[]] {
+  const plain: EntryRow[] = [];
+  const rest: EntryRow[] = [];
+  for (const row of entries) {
+    const isOfWriter = row.actor === actor && row.at_ms === atMs;
+    const isPlain = isOfWriter && row.settles === null && row.details === null;
+    (isPlain ? plain : rest).push(row);
+  }
+  return [plain, rest];
+}
+
+function toPlainValues(row: EntryRow): SqlValue[] {
+  const { account_id, sequence, kind, amount, balance, idempotency_key, previous_hash } = row;
+  return [account_id, sequence, kind, amount, balance, idempotency_key, previous_hash];
 }

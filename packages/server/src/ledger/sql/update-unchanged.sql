@@ -1,15 +1,11 @@
--- SQLite only. Writes the accounts of a JSON list that are as they were last seen, and whose subjects are not blocked
--- after $2.
+-- SQLite only. Writes the accounts of a list that are as they were last seen, and whose subjects are not blocked after $1.
+-- A row: id, the sequence number and hash that were seen, then quota, balance, state, sequence number and hash.
 UPDATE ledger_accounts
-SET quota = s.quota, balance = s.balance, state = s.state, sequence = s.sequence, hash = s.hash
-FROM (
-  SELECT value->>0 AS id, value->>1 AS stored_sequence, value->>2 AS stored_hash, value->>3 AS quota, value->>4 AS balance,
-    value->>5 AS state, value->>6 AS sequence, value->>7 AS hash
-  FROM json_each($1)
-) s
-WHERE ledger_accounts.id = s.id AND ledger_accounts.sequence = s.stored_sequence AND ledger_accounts.hash = s.stored_hash
+SET quota = s.column4, balance = s.column5, state = s.column6, sequence = s.column7, hash = s.column8
+FROM (VALUES :rows[(?, ?, ?, ?, ?, ?, ?, ?)]) s
+WHERE ledger_accounts.id = s.column1 AND ledger_accounts.sequence = s.column2 AND ledger_accounts.hash = s.column3
   AND NOT EXISTS (
     SELECT 1 FROM ledger_blocks b
     WHERE b.meter = ledger_accounts.meter AND b.subject = ledger_accounts.subject
-      AND (b.until_ms IS NULL OR b.until_ms > $2)
+      AND (b.until_ms IS NULL OR b.until_ms > $1)
   )
