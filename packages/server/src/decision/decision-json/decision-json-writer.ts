@@ -20,19 +20,17 @@ export class DecisionJsonWriter {
   #start = "";
   #end = "";
   #text = "";
-  #isFlat = false;
 
   /** A decision, with the rule that bound and the reason of a refusal, if it has them. */
   of(decision: Decision, rule?: string, reason?: RefusalReason): string {
     const { remaining, retryAfterMs, resetMs } = decision;
     const hasSameParts = this.#keepParts(decision, rule, reason);
     const isSameWait = retryAfterMs === this.#retryAfterMs && resetMs === this.#resetMs;
-    if (hasSameParts && isSameWait && remaining === this.#remaining) return this.#again();
+    if (hasSameParts && isSameWait && remaining === this.#remaining) return this.#text;
     this.#remaining = remaining;
     this.#retryAfterMs = retryAfterMs;
     this.#resetMs = resetMs;
     this.#text = `${this.#start}${orNull(remaining)}${waitsOf(decision)}${this.#end}`;
-    this.#isFlat = false;
     return this.#text;
   }
 
@@ -43,7 +41,7 @@ export class DecisionJsonWriter {
     if (!isSameStart) {
       this.#allowed = allowed;
       this.#limit = limit;
-      this.#start = flat(`{${startOf(decision)}`);
+      this.#start = `{${startOf(decision)}`;
     }
     const isSameRule = rule === this.#rule && reason === this.#reason;
     if (isSameRule && delayMs === this.#delayMs && source === this.#source) return isSameStart;
@@ -51,14 +49,8 @@ export class DecisionJsonWriter {
     this.#source = source;
     this.#rule = rule;
     this.#reason = reason;
-    this.#end = flat(`${endOf(decision)}${bindingOf(rule, reason)}}`);
+    this.#end = `${endOf(decision)}${bindingOf(rule, reason)}}`;
     return false;
-  }
-
-  #again(): string {
-    if (!this.#isFlat) this.#text = flat(this.#text);
-    this.#isFlat = true;
-    return this.#text;
   }
 }
 
@@ -89,9 +81,4 @@ function endOf({ delayMs, source }: Decision): string {
 /** JSON has no Infinity: a time that never comes is null. */
 function orNull(number: number): number | null {
   return number === Number.POSITIVE_INFINITY ? null : number;
-}
-
-/** As one flat string: what `+` makes is flattened each time that it is used. */
-function flat(text: string): string {
-  return [text].join("");
 }
