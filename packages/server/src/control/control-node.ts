@@ -11,7 +11,7 @@ import type { Database, Unsubscribe } from "../database/database.js";
 import { openDatabase } from "../database/open-database.js";
 import type { NodeLive } from "../telemetry/live/node-second.js";
 import { newSecret } from "../telemetry/random.js";
-import type { ControlFigures } from "../telemetry/telemetry.js";
+import type { ControlFigures } from "../telemetry/reported.js";
 import { ControlPlane } from "./control-plane.js";
 import { ChangeHub } from "./feed/change-hub.js";
 import { DatabaseFeed } from "./feed/database-feed.js";

@@ -17,6 +17,7 @@ import type {
 import { isBusy, SqliteConnection } from "./sqlite-connection.js";
 import { SqliteFlushes } from "./sqlite-flushes.js";
 import { hasWriterThread, SqliteWriter } from "./sqlite-writer.js";
+import { Turns } from "./turns.js";
 
 /** How often the file is looked at for changes of other processes. */
 const POLL_MS = 250;
@@ -185,29 +186,6 @@ class SqliteDatabase implements Database {
 
   #notify(): void {
     for (const onChange of this.#subscribers) onChange();
-  }
-}
-
-/** Turns on the file: tasks that have it alone, in their order, and between them those that go beside each other. */
-class Turns {
-  /** Settles when the last of those that have it alone has had its turn. */
-  #lastAlone: Promise<unknown> = Promise.resolve();
-  /** Settles when everything has had its turn. */
-  #last: Promise<unknown> = Promise.resolve();
-
-  alone<T>(task: () => Promise<T>): Promise<T> {
-    const turn = this.#last.then(task);
-    this.#last = turn.catch(() => {});
-    this.#lastAlone = this.#last;
-    return turn;
-  }
-
-  beside<T>(task: () => Promise<T>): Promise<T> {
-    const turn = this.#lastAlone.then(task);
-    const ended = turn.catch(() => {});
-    const last = this.#last;
-    this.#last = ended.then(() => last);
-    return turn;
   }
 }
 

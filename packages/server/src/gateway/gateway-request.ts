@@ -12,7 +12,7 @@ import {
 import type { Facts } from "sluice/rules";
 import type { Exchange } from "sluice-http1";
 import { after } from "../base/clock.js";
-import type { DecidedRequest } from "../telemetry/telemetry.js";
+import type { DecidedRequest } from "../telemetry/reported.js";
 import type { ClientTrust } from "./forward/request-head.js";
 
 /** What requests need from the gateway. */

@@ -20,18 +20,6 @@ import type { Samples } from "./samples/sampled-decision.js";
 import type { LiveSecond } from "./tally/second-history.js";
 import type { TopOptions, TopReport } from "./top/top-report.js";
 
-export type {
-  ControlFigures,
-  CountedVerdict,
-  DecidedRequest,
-  LimitVerdict,
-  ListenerName,
-  StoreName,
-  UpstreamOutcome,
-  WebhookFigures,
-} from "./reported.js";
-export { INLINE_KEY_TYPE, INLINE_RULE } from "./reported.js";
-
 /** Receives what happens. None of these throws. */
 export interface Telemetry {
   readonly log: Logger;

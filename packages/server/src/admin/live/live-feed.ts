@@ -7,7 +7,7 @@ import { every } from "../../base/clock.js";
 import { ServerError, show } from "../../base/errors.js";
 import { Fleet } from "./fleet.js";
 import { type LiveView, LiveViews } from "./live-view.js";
-import { NodeReader, type NodeSources } from "./node-reader.js";
+import { NodeReader, type NodeSources } from "./node/node-reader.js";
 import { OtherNodes } from "./other-nodes.js";
 
 /** Between two events. */

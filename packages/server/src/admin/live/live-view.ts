@@ -17,8 +17,9 @@ import {
   toLiveRefusal,
 } from "./live-event.js";
 import { mergeNodes, type NamedSecond, toIdle } from "./merge-nodes.js";
+import { busynessOf } from "./node/busiest-rules.js";
+import type { NodeReader, NodeSpan } from "./node/node-reader.js";
 import { toLiveFleet, toSilence } from "./node-list.js";
-import { busynessOf, type NodeReader, type NodeSpan } from "./node-reader.js";
 import type { OtherNodes } from "./other-nodes.js";
 
 const SECOND_MS = 1_000;

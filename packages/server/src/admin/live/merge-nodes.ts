@@ -16,7 +16,7 @@ import {
 import type { TopKey } from "../../telemetry/top/top-report.js";
 import type { LiveNotice } from "./live-event.js";
 import { NAMED_MAX } from "./live-event.js";
-import { busynessOf } from "./node-reader.js";
+import { busynessOf } from "./node/busiest-rules.js";
 
 /** Keys in one event. */
 export const KEYS_MAX = 12;

@@ -2,7 +2,7 @@
 
 import { choice, object, optional, withDefault } from "sluice/shapes";
 import type { StreamedReply } from "../replies/admin-reply.js";
-import { listedNodeName } from "../replies/node-live-shape.js";
+import { listedNodeName } from "../request/node-name.js";
 import { type AdminContext, type AdminRequest, type Route, route } from "../route.js";
 
 /** The routes of live views. */

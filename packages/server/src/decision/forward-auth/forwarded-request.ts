@@ -6,7 +6,7 @@ import type { HandledRequest, HttpRequest, IdentityOptions, RequestHandler } fro
 import type { Facts } from "sluice/rules";
 import type { Exchange, HeaderValues } from "sluice-http1";
 import { ServerError, show } from "../../base/errors.js";
-import type { DecidedRequest } from "../../telemetry/telemetry.js";
+import type { DecidedRequest } from "../../telemetry/reported.js";
 
 /** How a proxy asks: `/check` with X-Forwarded-* headers, `/check/nginx` with X-Original-* and X-Real-IP. */
 export type Variant = "forwarded" | "nginx";

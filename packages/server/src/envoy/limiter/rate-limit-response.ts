@@ -2,7 +2,7 @@
 
 import type { Verdict } from "sluice";
 import type { LimitHeaderNames } from "../../config/config.js";
-import type { LimitVerdict } from "../../telemetry/telemetry.js";
+import type { LimitVerdict } from "../../telemetry/reported.js";
 import type { EnvoyRule } from "../match/descriptor-tree.js";
 import {
   CODE,

@@ -5,7 +5,8 @@ import { after, every, wallMs } from "../../base/clock.js";
 import type { WebhookConfig } from "../../config/config.js";
 import type { Database } from "../../database/database.js";
 import { createRandom } from "../../telemetry/random.js";
-import type { Telemetry, WebhookFigures } from "../../telemetry/telemetry.js";
+import type { WebhookFigures } from "../../telemetry/reported.js";
+import type { Telemetry } from "../../telemetry/telemetry.js";
 import { Deliverer } from "./deliverer.js";
 import { Deliveries, type PendingCount } from "./deliveries.js";
 

@@ -17,7 +17,8 @@ import type { FeedServer } from "../../../control/feed/feed-server.js";
 import type { Caller } from "../../auth/caller.js";
 import { json, type StreamedReply } from "../../replies/admin-reply.js";
 import { controlAnswers } from "../../replies/control-replies.js";
-import { nodeLive, nodeName } from "../../replies/node-live-shape.js";
+import { nodeLive } from "../../request/node-live-shape.js";
+import { nodeName } from "../../request/node-name.js";
 import { queryNumber } from "../../request/paging.js";
 import { type AdminContext, controlRoute, type Route, route } from "../../route.js";
 

@@ -1,13 +1,12 @@
 // Reads what this node did since the last reading, all of its processes together. The live stream of this node reads it
 // each second; a follower besides whenever its control node asks.
 
-import { readMs, wallMs } from "../../base/clock.js";
-import type { Core } from "../../core/core.js";
-import type { LiveCounts, RuleCounts } from "../../telemetry/live/live-counts.js";
+import { readMs, wallMs } from "../../../base/clock.js";
+import type { Core } from "../../../core/core.js";
+import type { LiveCounts } from "../../../telemetry/live/live-counts.js";
 import {
   NODE_FIRST_REFUSALS_MAX,
   NODE_KEYS_MAX,
-  NODE_NOTICE_LENGTH_MAX,
   NODE_NOTICES_MAX,
   NODE_REFUSALS_MAX,
   NODE_RULES_MAX,
@@ -16,16 +15,16 @@ import {
   type NodeRefusal,
   type NodeSecond,
   type PastSecond,
-} from "../../telemetry/live/node-second.js";
-import type { SampledDecision } from "../../telemetry/samples/sampled-decision.js";
-import { NO_OUTCOMES, sizeOf, subtractOutcomes } from "../../telemetry/tally/outcome-counts.js";
-import { HISTORY_SECONDS_MAX, type LiveSecond } from "../../telemetry/tally/second-history.js";
-import type { AdminControl } from "../service-control.js";
+} from "../../../telemetry/live/node-second.js";
+import type { SampledDecision } from "../../../telemetry/samples/sampled-decision.js";
+import { sizeOf, subtractOutcomes } from "../../../telemetry/tally/outcome-counts.js";
+import { HISTORY_SECONDS_MAX, type LiveSecond } from "../../../telemetry/tally/second-history.js";
+import type { AdminControl } from "../../service-control.js";
+import { cut, cutNotice } from "./bounded-strings.js";
+import { toBusiestRules } from "./busiest-rules.js";
 import { toNotices } from "./notices.js";
 
 const SECOND_MS = 1_000;
-/** Rules of a span, the busiest; a report to another node has fewer. */
-const RULES_MAX = 1_000;
 
 /** What a node is read from. */
 export interface NodeSources {
@@ -119,7 +118,7 @@ export class NodeReader {
       version: policy.version,
       rulesInForce: policy.rules.rules.length,
       latency: counts.latency.map((count, i) => Math.max(0, count - (known.latency[i] ?? 0))),
-      rules: toRules(counts, known),
+      rules: toBusiestRules(counts, known),
       decisionsPerSecond: top.seconds === 0 ? 0 : this.#decisionsIn(top.seconds) / top.seconds,
       hottest: top.hottest
         .slice(0, NODE_KEYS_MAX)
@@ -186,43 +185,11 @@ export class NodeReader {
   }
 }
 
-/** What was counted in between, by rule, the busiest first. */
-function toRules(now: LiveCounts, before: LiveCounts): RuleCounts[] {
-  const known = new Map(before.rules.map((each) => [each.rule, each]));
-  return now.rules
-    .map((each) => ({ ...each, ...subtractOutcomes(each, known.get(each.rule) ?? NO_OUTCOMES) }))
-    .sort((a, b) => busynessOf(b) - busynessOf(a))
-    .slice(0, RULES_MAX)
-    .map((each) => ({
-      ...each,
-      rule: cut(each.rule),
-      keyType: cut(each.keyType),
-      endpoint: cut(each.endpoint),
-    }));
-}
-
-/** Rules in shadow mode are ranked by what they would have refused, the only count that they have. */
-export function busynessOf(rule: RuleCounts): number {
-  return sizeOf(rule) + rule.shadowBlocked;
-}
-
 function toPast({ atMs, ...counts }: LiveSecond, nowMs: number): PastSecond {
   // The last second that is over has an age of 1 on every node, wherever in a second its clock is.
   const ageSeconds = Math.max(0, Math.floor((nowMs - atMs) / SECOND_MS));
   const { allowed, delayed, blocked, shadowBlocked } = counts;
   return [ageSeconds, allowed, delayed, blocked, shadowBlocked];
-}
-
-function cut(text: string): string {
-  return cutAt(text, NODE_STRING_LENGTH_MAX);
-}
-
-function cutNotice(text: string): string {
-  return cutAt(text, NODE_NOTICE_LENGTH_MAX);
-}
-
-function cutAt(text: string, lengthMax: number): string {
-  return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`;
 }
 
 function finiteOrNull(value: number): number | null {

@@ -2,8 +2,8 @@
 
 import type { Policy } from "sluice/rules";
 import { formatDuration } from "sluice/shapes";
-import type { Degraded } from "../../telemetry/live/live-counts.js";
-import type { NodeNotice } from "../../telemetry/live/node-second.js";
+import type { Degraded } from "../../../telemetry/live/live-counts.js";
+import type { NodeNotice } from "../../../telemetry/live/node-second.js";
 
 /** So old the state of the control plane may be before it is worth a line. */
 const CONTROL_AGE_MS_MAX = 15_000;

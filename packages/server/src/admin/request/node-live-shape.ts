@@ -10,7 +10,6 @@ import {
   orNull,
   required,
   type Shape,
-  stringFor,
   wholeNumber,
 } from "sluice/shapes";
 import {
@@ -26,29 +25,9 @@ import {
 import { LATENCY_BUCKETS_S } from "../../telemetry/metrics/latency.js";
 import { HISTORY_SECONDS_MAX } from "../../telemetry/tally/second-history.js";
 
-const NAME = /^[\w.:-]+$/;
-const NAME_LENGTH_MAX = 100;
-const LISTED_NAME = /^[\w.:-]+(~\d+)?$/;
-const LISTED_NAME_LENGTH_MAX = 110;
 const SPAN_MS_MAX = 86_400_000;
 /** Thirty years. */
 const AGE_MS_MAX = 1e12;
-
-/** The name of a node: names are shown to operators. */
-export const nodeName = stringFor<string>({
-  what: "1 to 100 letters, digits or _ - . :",
-  pattern: NAME.source,
-  lengthMax: NAME_LENGTH_MAX,
-  toValue: (value) => (NAME.test(value) ? value : undefined),
-});
-
-/** The name that a node is listed by: with a number if another node has the same name. */
-export const listedNodeName = stringFor<string>({
-  what: "a name that GET /v1/nodes lists",
-  pattern: LISTED_NAME.source,
-  lengthMax: LISTED_NAME_LENGTH_MAX,
-  toValue: (value) => (LISTED_NAME.test(value) ? value : undefined),
-});
 
 const count = wholeNumber({ min: 0, max: 0xffff_ffff });
 const amount = anyNumber({ min: 0, max: Number.MAX_SAFE_INTEGER });
