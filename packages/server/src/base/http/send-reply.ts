@@ -13,11 +13,17 @@ export class RefusalSender {
   #refusal: Refusal | undefined = undefined;
   #lines = "";
   #repeated: RepeatedReply | undefined = undefined;
+  readonly #toReply: (refusal: Refusal) => Reply;
+
+  /** @param toReply - What is sent for a refusal. Default: the refusal as it is. */
+  constructor(toReply: (refusal: Refusal) => Reply = asItIs) {
+    this.#toReply = toReply;
+  }
 
   /** As {@link sendReply} does. */
   send(exchange: Exchange, refusal: Refusal, lines: string): void {
     if (refusal === this.#refusal && lines === this.#lines) {
-      this.#repeated ??= toRepeated(refusal, lines);
+      this.#repeated ??= toRepeated(this.#toReply(refusal), lines);
       exchange.repeat(this.#repeated);
       return;
     }
@@ -25,12 +31,16 @@ export class RefusalSender {
     this.#refusal = refusal;
     this.#lines = lines;
     this.#repeated = undefined;
-    sendReply(exchange, refusal, lines);
+    sendReply(exchange, this.#toReply(refusal), lines);
   }
 }
 
-function toRepeated(refusal: Refusal, lines: string): RepeatedReply {
-  return new RepeatedReply(refusal.status, toLines(refusal, lines), refusal.body);
+function asItIs(refusal: Refusal): Reply {
+  return refusal;
+}
+
+function toRepeated(reply: Reply, lines: string): RepeatedReply {
+  return new RepeatedReply(reply.status, toLines(reply, lines), reply.body);
 }
 
 function toLines({ fields }: Reply, lines: string): string {

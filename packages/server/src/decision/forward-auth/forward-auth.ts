@@ -16,7 +16,7 @@ import { readMs } from "../../base/clock.js";
 import { ServerError, show } from "../../base/errors.js";
 import { isLoopback } from "../../base/http/loopback.js";
 import { type Problem, toProblemBody, toRawProblem } from "../../base/http/problem.js";
-import { sendReply } from "../../base/http/send-reply.js";
+import { RefusalSender } from "../../base/http/send-reply.js";
 import { TrustedProxies } from "../../base/http/trusted-proxies.js";
 import { isUpstreamHost } from "../../base/http/web-page.js";
 import type { Core } from "../../core/core.js";
@@ -49,6 +49,10 @@ export function toRawAnswer(problem: Problem, variant: Variant): string {
 export class ForwardAuth {
   readonly #core: Core;
   readonly #requestHandlers: Readonly<Record<Variant, RequestHandler>>;
+  readonly #refusals: Readonly<Record<Variant, RefusalSender>> = {
+    forwarded: new RefusalSender((refusal) => toReply(refusal, "forwarded")),
+    nginx: new RefusalSender((refusal) => toReply(refusal, "nginx")),
+  };
   readonly #trusted: TrustedProxies;
   readonly #clientAddress: IdentityOptions["clientAddress"];
   #hasWarned = false;
@@ -106,7 +110,7 @@ export class ForwardAuth {
       return;
     }
     telemetry.refused("forward-auth", refusal.status);
-    sendReply(exchange, toReply(refusal, variant), lines);
+    this.#refusals[variant].send(exchange, refusal, lines);
   }
 
   #mustBeTrusted(peer: string | undefined): void {

@@ -47,10 +47,11 @@ export class RepeatedRefusals {
   }
 
   /** Remembers what was said about an answer. */
-  keep(answer: SingleRuleAnswer, said: Said): void {
+  keep(answer: SingleRuleAnswer, { decision, lines, refusal }: Said): void {
     if (!this.#mayRepeat) return;
     this.#answer = answer;
-    this.#said = said;
+    // Not the handled request, which would keep a request alive that has ended.
+    this.#said = { decision, lines, refusal };
   }
 }
 
