@@ -32,7 +32,7 @@ const packages: readonly Layers[] = [
       ["limiter"],
       ["rules"],
       ["http"],
-      ["index.ts"],
+      ["index.ts", "internals.ts"],
       ["testing"],
     ],
   },

@@ -1,6 +1,8 @@
 // Random numbers of a simulation: all of them come from one seed, so that a run can be repeated exactly. Each part of a
 // simulation has numbers of its own, so that one part asking for more does not change those of another.
 
+import { fnv1a } from "sluice/internals";
+
 /** A generator with 128 bits of state (sfc32). */
 export class Random {
   #a: number;
@@ -62,10 +64,5 @@ export class Random {
 
 /** Three numbers of 32 bits from a string (FNV-1a, with three starts). */
 function hashesOf(text: string): [number, number, number] {
-  const hash = (start: number) => {
-    let value = start | 0;
-    for (let i = 0; i < text.length; i++) value = Math.imul(value ^ text.charCodeAt(i), 0x01000193);
-    return value;
-  };
-  return [hash(0x811c9dc5), hash(0x3ad8025f), hash(0x7f4a7c15)];
+  return [fnv1a(text), fnv1a(text, 0x3ad8025f), fnv1a(text, 0x7f4a7c15)];
 }

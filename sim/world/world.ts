@@ -2,7 +2,8 @@
 // like and what goes wrong. Without regions there is one store for all; with regions each has a store, and its processes
 // reach that of the home region, the first one, over a longer distance.
 
-import type { Decision, MaybePromise } from "sluice";
+import type { Decision } from "sluice";
+import { isThenable } from "sluice/internals";
 import { NodeClock } from "../kernel/node-clock.js";
 import type { Random } from "../kernel/random.js";
 import { type Simulation, START_MS } from "../kernel/simulation.js";
@@ -212,10 +213,6 @@ export class World {
     this.#keys[caller] ??= `user:${caller}`;
     return this.#keys[caller];
   }
-}
-
-function isThenable<T>(value: MaybePromise<T>): value is Promise<T> {
-  return typeof (value as Partial<Promise<T>>).then === "function";
 }
 
 /** Whether the shared store made the decision, at the instant that it noted. */

@@ -1,10 +1,8 @@
 // What is wrong with a configuration: every problem with the value and the line it is about, collected and
 // thrown together. The author of a file wants to see them all.
 
-import { ServerError, show } from "../base/errors.js";
-
-/** The way to a value: names of fields and places in lists. */
-export type Path = readonly (string | number)[];
+import { type Path, toFieldPath } from "sluice/shapes";
+import { ServerError } from "../base/errors.js";
 
 /** One thing that is wrong. */
 export interface ConfigProblem {
@@ -43,21 +41,9 @@ function toLine({ message, place }: ConfigProblem): string {
   return place === undefined ? message : `${place}: ${message}`;
 }
 
-/** A line as people write it: `sluice.yaml:14`, or `line 14` of a string without a name. */
-export function toPlace(line: number | undefined, file: string | undefined): string | undefined {
-  if (line === undefined) return file;
-  return file === undefined ? `line ${line}` : `${file}:${line}`;
-}
-
 /** `routes[1].upstream`, and `upstreams["a b"]`; of the whole, `the configuration`. */
 export function toPathText(path: Path): string {
-  let text = "";
-  for (const step of path) {
-    if (typeof step === "number") text += `[${step}]`;
-    else if (!/^[A-Za-z_$][\w$-]*$/.test(step)) text += `[${show(step)}]`;
-    else text += text === "" ? step : `.${step}`;
-  }
-  return text === "" ? "the configuration" : text;
+  return toFieldPath(path) || "the configuration";
 }
 
 /** Collects problems in any order; they are reported in that of the file. */

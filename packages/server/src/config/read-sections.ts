@@ -2,13 +2,13 @@
 // against its description. Invalid sections are left out, so that the others can still be checked against
 // each other and all problems are reported together.
 
-import { Reading, type Refusal, Spot } from "sluice/shapes";
+import { type Path, Reading, type Refusal, Spot, toPlace } from "sluice/shapes";
 import { show } from "../base/errors.js";
 import { type FileValues, fileSection } from "./description/file.js";
 import { nodeAt } from "./description/walk.js";
 import { applyEnvironment } from "./environment/environment.js";
 import { replaceVariables } from "./environment/variables.js";
-import { type Path, Problems, toPathText, toPlace } from "./problems.js";
+import { Problems, toPathText } from "./problems.js";
 import type { ConfigSource } from "./source.js";
 
 /** The name of a section. */

@@ -1,7 +1,8 @@
 // What a configuration is read from: the text of a file, which has lines, or an object in code.
 
 import { readYaml, type YamlProblem } from "sluice/rules";
-import { ConfigError, type ConfigProblem, type Path, toPlace } from "./problems.js";
+import { type Path, toPlace } from "sluice/shapes";
+import { ConfigError, type ConfigProblem } from "./problems.js";
 
 /** What a configuration is read from. */
 export interface ConfigSource {

@@ -4,8 +4,8 @@
 import type { MaybePromise } from "sluice";
 import type { ResolvedKey, UnknownKeys } from "sluice/api-keys";
 import { type KeyResolver, resolveSentKey } from "sluice/http";
+import { andThen } from "sluice/internals";
 import { type AdmitOptions, CallerRefusal, type Facts } from "sluice/rules";
-import { andThen } from "../base/maybe-promise.js";
 
 /** Resolves the API keys of facts. */
 export class SentApiKeys {

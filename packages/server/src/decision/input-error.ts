@@ -47,12 +47,12 @@ export class FieldError extends ServerError {
 }
 
 /** Reads input by a shape. @throws InputError for the first thing that is wrong. */
-export function readInput<T>(shape: Shape<T>, value: unknown): T {
+export function readToFirstProblem<T>(shape: Shape<T>, value: unknown): T {
   return shape.read(value, ROOT) as T;
 }
 
 /** A reading that ends at the first problem, so that it keeps nothing between two inputs. */
-class InputReading extends Reading {
+class FirstProblemReading extends Reading {
   readonly problemCount = 0;
 
   report(path: Path, problem: string): never {
@@ -67,4 +67,4 @@ class InputReading extends Reading {
   }
 }
 
-const ROOT = new Spot(new InputReading());
+const ROOT = new Spot(new FirstProblemReading());

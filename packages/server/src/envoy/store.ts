@@ -1,7 +1,8 @@
 // The store as this listener asks it: within a deadline that is shorter than Envoy's own of 20 ms, so that Envoy
 // gets an answer and not a time-out, and with refusals remembered, so that a flood does not reach the store.
 
-import { denyCache, ForwardingStore, leased, resilient, type Store } from "sluice";
+import { denyCache, leased, resilient, type Store } from "sluice";
+import { BorrowedStore } from "sluice/internals";
 import type { Core } from "../core/core.js";
 
 /** How long a store behind a network may take by default. */
@@ -49,9 +50,4 @@ function toLeased(store: Store, { config, clock, telemetry }: Core): Store {
 export function deadlineOf({ config }: Core, timeoutMs: number): number | undefined {
   const { store, workers } = config;
   return store.kind === "memory" || workers > 1 ? undefined : Math.min(timeoutMs, store.timeoutMs);
-}
-
-/** The core's store: its owner closes it. */
-class BorrowedStore extends ForwardingStore {
-  override close(): void {}
 }

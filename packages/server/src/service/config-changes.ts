@@ -1,6 +1,7 @@
 // What differs between the configuration that a service runs with and the one that its file says now, and
 // which of it can change without a restart.
 
+import { isRecord } from "sluice/shapes";
 import type { Config } from "../config/config.js";
 
 /** What takes effect while running: where rules are, what they say, who is notified, and how much is logged. */
@@ -38,7 +39,7 @@ function isUnder(name: string, live: string): boolean {
 
 function changesOf(before: unknown, after: unknown, name: string, depth: number): string[] {
   if (toText(before) === toText(after)) return [];
-  if (depth === DEPTH_MAX || !isRecord(before) || !isRecord(after)) return [name];
+  if (depth === DEPTH_MAX || !isSection(before) || !isSection(after)) return [name];
   const fields = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...fields].flatMap((field) => {
     const path = name === "" ? field : `${name}.${field}`;
@@ -46,8 +47,8 @@ function changesOf(before: unknown, after: unknown, name: string, depth: number)
   });
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !isMap(value);
+function isSection(value: unknown): value is Record<string, unknown> {
+  return isRecord(value) && !isMap(value);
 }
 
 function isMap(value: unknown): value is ReadonlyMap<unknown, unknown> {

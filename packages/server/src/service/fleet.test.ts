@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vites
 import { ADMIN_TOKEN, toControlService } from "../../test/control/control-config.js";
 import { testDatabases } from "../../test/control/databases.js";
 import { type LiveStreamReader, LiveStreams } from "../../test/control/live-streams.js";
-import { NodeReader } from "../admin/live/node-reader.js";
+import { NodeReader } from "../admin/live/node/node-reader.js";
 import { pause } from "../base/clock.js";
 import type { Config, FollowControlConfig } from "../config/config.js";
 import { FollowerStream } from "../control/feed/follower-stream.js";

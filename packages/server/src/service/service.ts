@@ -1,7 +1,7 @@
 // A service: a core, and the listeners that are configured, opened together and closed together, with rules that
 // are kept in force in between. Some of the listeners may be those of other processes.
 
-import { NodeReader } from "../admin/live/node-reader.js";
+import { NodeReader } from "../admin/live/node/node-reader.js";
 import type { AdminControl } from "../admin/service-control.js";
 import { type CancelTimer, pause } from "../base/clock.js";
 import type { Config } from "../config/config.js";

@@ -2,7 +2,7 @@
  * Which keys come most often, in bounded memory: the space-saving sketch. It watches a fixed number of keys; a new key
  * takes the place of the one with the smallest count and continues from that count, so every key with more than its
  * share of the traffic is watched. Counts are halved each period, so the past fades. How keys are looked up, and which
- * new keys get a place, is up to the owner. For Sluice's own packages: what is here may change in any release.
+ * new keys get a place, is up to the owner.
  *
  * @module
  */

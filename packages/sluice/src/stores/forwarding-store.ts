@@ -101,3 +101,8 @@ export class ForwardingStore implements Store {
     return this.inner.close();
   }
 }
+
+/** A store that belongs to another owner: what is built on it can't close it. */
+export class BorrowedStore extends ForwardingStore {
+  override close(): void {}
+}

@@ -2,9 +2,9 @@
 // are reported at the start or by `sluice serve --check`, not by the first request.
 
 import { accessSync, constants, readFileSync } from "node:fs";
+import type { Path } from "sluice/shapes";
 import { show } from "../../base/errors.js";
 import { checkTlsContents, type TlsFiles } from "../../base/tls/tls-files.js";
-import type { Path } from "../problems.js";
 import type { ConfigSections } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";
 

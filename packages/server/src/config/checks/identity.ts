@@ -1,7 +1,8 @@
 // Checks the fields of identity against each other.
 
+import type { Path } from "sluice/shapes";
 import type { FileValues } from "../description/file.js";
-import type { Path, Problems } from "../problems.js";
+import type { Problems } from "../problems.js";
 
 type IdentityValues = FileValues["identity"];
 type SourceValues = NonNullable<IdentityValues["user"]>;

@@ -3,7 +3,8 @@
 import { dirname, isAbsolute, join } from "node:path";
 import { SluiceError } from "sluice";
 import { parseRules, type RuleProblem, type RuleSet, RulesError } from "sluice/rules";
-import { type ConfigProblem, toPlace } from "../problems.js";
+import { toPlace } from "sluice/shapes";
+import type { ConfigProblem } from "../problems.js";
 import type { ConfigSections } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";
 import { readNamed } from "./files.js";

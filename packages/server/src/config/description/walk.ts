@@ -1,8 +1,7 @@
 // The description of the file as a tree that can be walked: for the variables of the environment, for the
 // names that errors suggest, and for what may not be shown.
 
-import type { Fields, Shape } from "sluice/shapes";
-import type { Path } from "../problems.js";
+import type { Fields, Path, Shape } from "sluice/shapes";
 import type { ConfigShape } from "./shapes.js";
 
 /** A place in the description. */

@@ -2,18 +2,12 @@
 // is a problem: misspelt, it would be a default in silence.
 
 import { nearestName } from "sluice/rules";
+import { isRecord, type Path } from "sluice/shapes";
 import { parse } from "yaml";
 import { fileSection } from "../description/file.js";
 import { nodeAt, toNode } from "../description/walk.js";
-import { type Path, type Problems, toPathText } from "../problems.js";
-import {
-  childOf,
-  findVariable,
-  isOurs,
-  isRecord,
-  listVariables,
-  toWords,
-} from "./variable-names.js";
+import { type Problems, toPathText } from "../problems.js";
+import { childOf, findVariable, isOurs, listVariables, toWords } from "./variable-names.js";
 
 /**
  * Puts the values of variables into `value`, which is changed. Answers which variable a value came from,

@@ -1,10 +1,9 @@
 // The names of variables of the environment: SLUICE_ and the way to a value, in capitals, with an underscore
 // between words: `gateway.headerBytesMax` is SLUICE_GATEWAY_HEADER_BYTES_MAX.
 
-import type { Fields, Shape } from "sluice/shapes";
+import { type Fields, isRecord, type Path, type Shape } from "sluice/shapes";
 import { fileSection } from "../description/file.js";
 import { toNode } from "../description/walk.js";
-import type { Path } from "../problems.js";
 
 const PREFIX = "SLUICE_";
 
@@ -117,9 +116,4 @@ function listPaths(shape: Shape<unknown>, path: Path, given: unknown): Path[] {
 /** What a map has under a name of its own; undefined for what is not a map. */
 export function childOf(given: unknown, name: string): unknown {
   return isRecord(given) && Object.hasOwn(given, name) ? given[name] : undefined;
-}
-
-/** Whether it is a map. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,8 @@
 // `${NAME}` and `${NAME:-default}` inside strings of a configuration, replaced from the environment after the
 // file is parsed: what they stand for can't change its structure. Names of fields are never replaced.
 
-import { ConfigError, type Path, type Problems, toPathText } from "../problems.js";
+import type { Path } from "sluice/shapes";
+import { ConfigError, type Problems, toPathText } from "../problems.js";
 
 /** The most values of a configuration, those of aliases counted wherever they are. */
 export const VALUES_MAX = 500_000;

@@ -1,6 +1,7 @@
 // The lines that a control node sends to its followers, JSON, one each: of a snapshot a header, entities and an end; of
 // the stream of changes the changes and a heartbeat every second. Over HTTP and between processes they are the same.
 
+import { isRecord } from "sluice/shapes";
 import { ServerError, show } from "../../base/errors.js";
 import type { NodeChange, NodeEntity, Snapshot } from "../state/state.js";
 
@@ -105,10 +106,6 @@ function isHeader({ sequence, hash }: Partial<SnapshotHeader>): boolean {
 
 function isSequence(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isRecord(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Puts the lines of a snapshot together again. */

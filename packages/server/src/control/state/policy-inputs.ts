@@ -2,7 +2,7 @@
 // of them, blocked callers and switches. Policies know these words; they know nothing of plans, tenants or databases.
 
 import type { RuleException, SwitchStates, TenantProfile } from "sluice/rules";
-import { atEndOfTurn } from "../../base/clock.js";
+import { nextTurn } from "../../base/clock.js";
 import { readAhead } from "../../core/rules/known-rules.js";
 import type { WrittenRules } from "../../core/rules-in-force.js";
 import type { Entities, Entity, EntityBody } from "../changes/entity.js";
@@ -60,7 +60,7 @@ export async function exceptionsInSlices(state: ControlState): Promise<RuleExcep
   let count = 0;
   for (const { body } of inOrder(state.all("override"))) {
     exceptions.push(...overrideExceptions(as(body)));
-    if (++count % OVERRIDES_A_SLICE === 0) await new Promise<void>(atEndOfTurn);
+    if (++count % OVERRIDES_A_SLICE === 0) await nextTurn();
   }
   return [...exceptions, ...toExceptions([], state.all("plan"))];
 }

@@ -6,7 +6,7 @@ import { createHash, type Hash } from "node:crypto";
 import { renameSync, writeFileSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { atEndOfTurn } from "../../base/clock.js";
+import { nextTurn } from "../../base/clock.js";
 import { ENTITY_KINDS } from "../changes/entity.js";
 import { SNAPSHOT_FORMAT, type SnapshotHeader, toChangeLine } from "./snapshot-lines.js";
 import type { ControlState, NodeChange } from "./state.js";
@@ -104,7 +104,7 @@ export class SnapshotWriting {
       pieces.push(piece.text);
       sha256.update(piece.text);
       entities += piece.entities;
-      await new Promise<void>((resolve) => atEndOfTurn(resolve));
+      await nextTurn();
       if (this.#isAbandoned) return undefined;
     }
     pieces.unshift(toHeader({ sequence, hash, entities }, sha256));

@@ -5,7 +5,7 @@ import type { MaybePromise } from "sluice";
 import type { Shape } from "sluice/shapes";
 import { parseJson } from "../../base/http/json.js";
 import { RequestsByKey, TemplateReader } from "../fast-json/template-reader.js";
-import { readInput } from "../input-error.js";
+import { readToFirstProblem } from "../input-error.js";
 import { answerBatch } from "../verbs/batch.js";
 import {
   type FactsRequest,
@@ -154,11 +154,11 @@ function oneOrMany(
     return isMany(read) ? runMany(read.length, (place) => read[place], call) : decide(read, call);
   };
   const parseAndRun = (body: Buffer, call: Call): MaybePromise<string> => {
-    const read = readInput(input, parseJson(body));
+    const read = readToFirstProblem(input, parseJson(body));
     if (!isBatch(read)) return decide(read, call);
     const { requests } = read;
     // Each is checked when its turn comes: an invalid one fails alone.
-    return runMany(requests.length, (place) => readInput(shape, requests[place]), call);
+    return runMany(requests.length, (place) => readToFirstProblem(shape, requests[place]), call);
   };
   const runKeys = ({ request, keys }: RequestsByKey<FactsRequest | LimitRequest>, whole: Call) =>
     together(whole, (call) => {
@@ -204,7 +204,7 @@ function endpoint<T>(
     input,
     answer,
     examples,
-    run: (body, call) => run(readInput(input, parseJson(body)), call),
+    run: (body, call) => run(readToFirstProblem(input, parseJson(body)), call),
   };
 }
 

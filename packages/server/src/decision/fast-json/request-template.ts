@@ -2,7 +2,7 @@
 // that was read from it.
 
 import type { Fields, Shape } from "sluice/shapes";
-import { InputError, readInput } from "../input-error.js";
+import { InputError, readToFirstProblem } from "../input-error.js";
 import * as json from "./json-bytes.js";
 
 /** Longer requests do not become templates. */
@@ -50,7 +50,7 @@ export function toTemplate<T>(
     const value: unknown = JSON.parse(bytes.toString("latin1"));
     const placeholders = scan.texts.flatMap((text) => toPlaceholder(text, value, shape));
     const key = placeholders.find(({ name, outer }) => name === "key" && outer === undefined);
-    const request = readInput(shape, value);
+    const request = readToFirstProblem(shape, value);
     return { bytes: json.viewOf(bytes), length: bytes.length, placeholders, key, request };
   } catch (error) {
     if (error instanceof InputError || error instanceof SyntaxError) return undefined;

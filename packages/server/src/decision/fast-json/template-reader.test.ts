@@ -4,7 +4,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../base/http/json.js";
-import { readInput } from "../input-error.js";
+import { readToFirstProblem } from "../input-error.js";
 import { BATCH_MAX, isBatch, toInputs } from "../verbs/verb-inputs.js";
 import { RequestsByKey, TemplateReader } from "./template-reader.js";
 
@@ -32,8 +32,10 @@ function readAll(reader: TemplateReader<object>, body: Buffer): unknown {
 /** What is read in the usual way; undefined if anything is wrong with it. */
 function readUsually(body: Buffer): object | readonly object[] | undefined {
   try {
-    const read = readInput(inputs.requestOrBatch, parseJson(body));
-    return isBatch(read) ? read.requests.map((one) => readInput(inputs.request, one)) : read;
+    const read = readToFirstProblem(inputs.requestOrBatch, parseJson(body));
+    return isBatch(read)
+      ? read.requests.map((one) => readToFirstProblem(inputs.request, one))
+      : read;
   } catch {
     return undefined;
   }

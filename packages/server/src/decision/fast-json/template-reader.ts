@@ -4,7 +4,7 @@
 // (bench service/batch). Requests written in any other way are parsed by the caller.
 
 import type { Shape } from "sluice/shapes";
-import { InputError, readInput } from "../input-error.js";
+import { InputError, readToFirstProblem } from "../input-error.js";
 import { BATCH_MAX } from "../verbs/verb-inputs.js";
 import * as json from "./json-bytes.js";
 import {
@@ -181,7 +181,7 @@ function withText<T extends object>(
 /** Undefined if the string is not valid; the error is reported when the request is parsed. */
 function readText(shape: Shape<unknown>, text: string): unknown {
   try {
-    return readInput(shape, text);
+    return readToFirstProblem(shape, text);
   } catch (error) {
     if (error instanceof InputError) return undefined;
     throw error;

@@ -2,9 +2,9 @@
 // others are decided.
 
 import type { MaybePromise } from "sluice";
+import { isThenable } from "sluice/internals";
 import type { JsonSchema } from "sluice/shapes";
 import type { Problem } from "../../base/http/problem.js";
-import { isThenable } from "../../base/maybe-promise.js";
 import { InputError } from "../input-error.js";
 import { toPublicProblem } from "../json-response.js";
 

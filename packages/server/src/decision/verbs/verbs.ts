@@ -2,8 +2,8 @@
 // store is in this process, otherwise as a promise.
 
 import type { Decision, Limiter, MaybePromise, RequestOptions } from "sluice";
+import { andThen, isThenable } from "sluice/internals";
 import { type AdmitOptions, CallerRefusal, type Policy, type PolicyDecision } from "sluice/rules";
-import { andThen, isThenable } from "../../base/maybe-promise.js";
 import type { Core } from "../../core/core.js";
 import { type SentApiKeys, withoutKey } from "../../core/sent-api-keys.js";
 import { toDecisionJson, toPolicyDecisionJson } from "../decision-json/decision-json.js";

@@ -3,8 +3,8 @@
 // path.
 
 import type { Charge, ChargeReceipt, Clock, MaybePromise, Store, Verdict } from "sluice";
-import { andThen } from "../../base/maybe-promise.js";
-import type { LimitVerdict } from "../../telemetry/telemetry.js";
+import { andThen } from "sluice/internals";
+import type { LimitVerdict } from "../../telemetry/reported.js";
 import { checkRequest } from "../check-request.js";
 import type { EnvoyRules } from "../match/descriptor-tree.js";
 import type { RateLimitRequest, RateLimitResponse } from "../messages.js";

@@ -15,7 +15,7 @@ import {
   type Store,
   type Verdict,
 } from "sluice";
-import { isThenable } from "../../base/maybe-promise.js";
+import { isThenable } from "sluice/internals";
 import { Latency } from "./latency.js";
 
 /** The verbs of a store, as metrics name them. */

@@ -1,8 +1,7 @@
 // How many different keys came lately, without keeping any: a HyperLogLog of a kilobyte for now and one for
 // the time before, within some three per cent.
 
-// Taken off its prototype, as in the library's stores/memory/hash.ts and for the same reason (bench service/batch).
-const { charCodeAt } = String.prototype;
+import { FNV_START, fnv1a } from "sluice/internals";
 
 const REGISTER_BITS = 10;
 const REGISTERS = 2 ** REGISTER_BITS;
@@ -10,9 +9,6 @@ const REGISTERS = 2 ** REGISTER_BITS;
 const ALPHA = 0.7213 / (1 + 1.079 / REGISTERS);
 /** Below this many registers' worth of keys, empty registers give a better estimate. */
 const SMALL = 2.5 * REGISTERS;
-
-/** Where FNV-1a begins. */
-const START = 0x811c9dc5;
 
 /** Counts different keys. */
 export class DistinctKeys {
@@ -58,7 +54,7 @@ export class DistinctKeys {
 
 /** A hash from 0 to below 2 ** 32. FNV-1a, finished as MurmurHash3 is so that every bit depends on every character. */
 export function hashText(text: string, seed: number): number {
-  let hash = stateAfter(text, seed) ^ START;
+  let hash = stateAfter(text, seed) ^ FNV_START;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
@@ -66,9 +62,5 @@ export function hashText(text: string, seed: number): number {
 
 /** The seed that continues where a hash of `text` would: of what follows, it makes the hash of both together. */
 export function stateAfter(text: string, seed: number): number {
-  let hash = seed ^ START;
-  for (let i = 0; i < text.length; i++) {
-    hash = Math.imul(hash ^ charCodeAt.call(text, i), 0x01000193);
-  }
-  return hash ^ START;
+  return fnv1a(text, seed ^ FNV_START) ^ FNV_START;
 }

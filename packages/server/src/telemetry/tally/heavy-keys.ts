@@ -2,7 +2,7 @@
 // of one in the count that it would continue from: keys that come often get in soon, and a flood of keys that come once
 // is turned away for the price of a look-up.
 
-import { SpaceSavingSketch, type WatchedCount } from "sluice/space-saving";
+import { SpaceSavingSketch, type WatchedCount } from "sluice/internals";
 
 /** How many prints, the lowest bits of their hashes, distinguish keys before they are looked up: a power of two. */
 const PRINTS = 1_024;

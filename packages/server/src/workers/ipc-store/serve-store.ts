@@ -10,8 +10,8 @@ import {
   SluiceError,
   type Store,
 } from "sluice";
+import { andThen, isThenable } from "sluice/internals";
 import { atEndOfTurn } from "../../base/clock.js";
-import { andThen, isThenable } from "../../base/maybe-promise.js";
 import type { Channel } from "../channel/channel.js";
 import {
   type CallBatch,

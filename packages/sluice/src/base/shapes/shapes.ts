@@ -6,6 +6,7 @@
 
 export { type DurationUnit, formatDuration, UNITS_MS } from "../durations.js";
 export { nameHint, nearestName } from "../nearest-name.js";
+export { toFieldPath, toPlace } from "./field-path.js";
 export {
   anyName,
   type CountBounds,

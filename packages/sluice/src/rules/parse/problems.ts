@@ -2,7 +2,7 @@
 // collected while the file is read and thrown together. Who mends a file wants to see them all.
 
 import { SluiceError, show } from "../../base/errors.js";
-import type { Path } from "../../base/shapes/shapes.js";
+import { type Path, toFieldPath, toPlace } from "../../base/shapes/shapes.js";
 
 /** One thing that is wrong. */
 export interface RuleProblem {
@@ -60,12 +60,6 @@ function toPlaceNote({ line }: RuleProblem, file: string | undefined): string {
   return place === undefined ? "" : ` (${place})`;
 }
 
-/** A line as people write it: `sluice.yaml:14`, or `line 14` of a string without a name. */
-export function toPlace(line: number | undefined, file: string | undefined): string | undefined {
-  if (line === undefined) return file;
-  return file === undefined ? `line ${line}` : `${file}:${line}`;
-}
-
 /** Collects problems. */
 export class Problems {
   readonly document: RulesDocument;
@@ -119,13 +113,8 @@ function toLabel(path: Path, rule: string | undefined): string {
   return `${name}: ${rest}`;
 }
 
-/** `limit[1].tokenBucket.capacity`, and `overrides["user:42"]`; followed by a space unless empty. */
+/** Followed by a space unless empty. */
 function toPathText(path: Path): string {
-  let text = "";
-  for (const step of path) {
-    if (typeof step === "number") text += `[${step}]`;
-    else if (!/^[A-Za-z_][\w-]*$/.test(step)) text += `[${show(step)}]`;
-    else text += text === "" ? step : `.${step}`;
-  }
+  const text = toFieldPath(path);
   return text === "" ? "" : `${text} `;
 }

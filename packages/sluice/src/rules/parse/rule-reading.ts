@@ -1,9 +1,9 @@
 // One reading of a set of rules: its problems, and what rules share while they are read.
 
 import { SluiceError } from "../../base/errors.js";
-import { type Path, Reading, type Spot } from "../../base/shapes/shapes.js";
+import { type Path, Reading, type Spot, toPlace } from "../../base/shapes/shapes.js";
 import type { Limit } from "../../limits/limits.js";
-import { type Problems, toPlace } from "./problems.js";
+import type { Problems } from "./problems.js";
 
 /** The most values that a set of rules may hold; aliases of large parts count each time. */
 export const VALUES_MAX = 2_000_000;

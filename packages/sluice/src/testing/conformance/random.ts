@@ -1,13 +1,13 @@
 // Chance that repeats: the same seed draws the same numbers on every machine. Not for secrets.
 
+import { fnv1a } from "../../base/fnv1a.js";
+
 /** A small generator (mulberry32), seeded by a string. */
 export class Random {
   #state: number;
 
   constructor(seed: string) {
-    let hash = 0x811c9dc5;
-    for (let i = 0; i < seed.length; i++) hash = Math.imul(hash ^ seed.charCodeAt(i), 0x01000193);
-    this.#state = hash;
+    this.#state = fnv1a(seed);
   }
 
   /** A fraction from 0 to below 1. */

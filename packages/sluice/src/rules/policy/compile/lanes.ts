@@ -14,7 +14,7 @@ import {
   EventualStore,
   eventual,
 } from "../../../stores/eventual/eventual.js";
-import { ForwardingStore } from "../../../stores/forwarding-store.js";
+import { BorrowedStore } from "../../../stores/forwarding-store.js";
 import { toGuarded } from "../../../stores/guarded.js";
 import type { LeasedOptions } from "../../../stores/leased/lease-options.js";
 import { type LeasedStore, leased } from "../../../stores/leased/leased.js";
@@ -248,9 +248,4 @@ function statsOf({ stats }: DenyCacheStore): DenyCacheStats {
 
 function add(a: DenyCacheStats, b: DenyCacheStats): DenyCacheStats {
   return { keys: a.keys + b.keys, hits: a.hits + b.hits };
-}
-
-/** A store that several lanes are built on: none of them may close it. */
-class BorrowedStore extends ForwardingStore {
-  override close(): void {}
 }
