@@ -240,51 +240,60 @@ rules: [{ id: p, limit: { concurrency: { limit: 1, permitMs: 1000 } } }]
   });
 });
 
-it("says at a reload that the rules of the configuration are not used", async () => {
-  const config = toControlService(await all[0].create());
-  const service = await start(config);
-  const warn = vi.spyOn(service.core.telemetry.log, "warn");
-  const reload = () => {
-    const env = { SLUICE_ADMIN: urlOf(service), SLUICE_ADMIN_TOKEN: ADMIN_TOKEN };
-    return sluice(["reload"], { env });
-  };
-  const { code, out, err } = await reload();
-  expect([code, out]).toEqual([0, expect.stringContaining("reloaded: rules of version")]);
-  expect(err).toContain("the rules of the configuration are not used");
-  expect(err).toContain("sluice rules push FILE --publish");
-  expect(warn.mock.calls.flat()).toContainEqual(
-    expect.stringContaining("the rules of the configuration are not used"),
-  );
-});
+it.each(all)(
+  "says at a reload that the rules of the configuration are not used: $name",
+  async ({ create }) => {
+    const config = toControlService(await create());
+    const service = await start(config);
+    const warn = vi.spyOn(service.core.telemetry.log, "warn");
+    const reload = () => {
+      const env = { SLUICE_ADMIN: urlOf(service), SLUICE_ADMIN_TOKEN: ADMIN_TOKEN };
+      return sluice(["reload"], { env });
+    };
+    const { code, out, err } = await reload();
+    expect([code, out]).toEqual([0, expect.stringContaining("reloaded: rules of version")]);
+    expect(err).toContain("the rules of the configuration are not used");
+    expect(err).toContain("sluice rules push FILE --publish");
+    expect(warn.mock.calls.flat()).toContainEqual(
+      expect.stringContaining("the rules of the configuration are not used"),
+    );
+  },
+);
 
-it("says nothing of rules at a reload without any in the configuration", async () => {
-  const control = toControlConfig(await all[0].create(), { hasRules: false });
-  const service = await start(toControlService("", { control }));
-  const env = { SLUICE_ADMIN: urlOf(service), SLUICE_ADMIN_TOKEN: ADMIN_TOKEN };
-  expect((await sluice(["reload"], { env })).err).toBe("");
-});
+it.each(all)(
+  "says nothing of rules at a reload without any in the configuration: $name",
+  async ({ create }) => {
+    const control = toControlConfig(await create(), { hasRules: false });
+    const service = await start(toControlService("", { control }));
+    const env = { SLUICE_ADMIN: urlOf(service), SLUICE_ADMIN_TOKEN: ADMIN_TOKEN };
+    expect((await sluice(["reload"], { env })).err).toBe("");
+  },
+);
 
 describe("a control node without its database", () => {
+  // An SQLite file has no server that could be away.
   const nowhere = "postgres://sluice@127.0.0.1:9/none";
 
-  it("starts from its snapshot, and reports its age in readiness if it may not be too old", async () => {
-    const [sqlite] = all;
-    const before = toControlService(await sqlite.create());
-    const first = await start(before);
-    await publish(planeOf(first), textOf(4));
-    await first.close();
-    const { snapshotFile = "" } = before.control ?? {};
-    expect(existsSync(snapshotFile)).toBe(true);
-    const control = toControlConfig(nowhere, { snapshotFile, staleMsMax: 600_000 });
-    const service = await start({ ...before, control });
-    expect(service.core.policy.rules.rules[0]?.id).toBe("a");
-    expect(service.unreadyReasons).toEqual([]);
-    await service.close();
-    const strict = await start({ ...before, control: { ...control, staleMsMax: 1 } });
-    expect(strict.unreadyReasons).toEqual([
-      "the control plane has not been reached for 1 ms (control.staleMsMax)",
-    ]);
-  });
+  it.each(all)(
+    "starts from its snapshot of $name, and reports its age in readiness if it may not be too old",
+    async ({ create }) => {
+      const before = toControlService(await create());
+      const first = await start(before);
+      await publish(planeOf(first), textOf(4));
+      await first.close();
+      const { snapshotFile = "" } = before.control ?? {};
+      expect(existsSync(snapshotFile)).toBe(true);
+      const control = toControlConfig(nowhere, { snapshotFile, staleMsMax: 600_000 });
+      const service = await start({ ...before, control });
+      expect(service.core.policy.rules.rules[0]?.id).toBe("a");
+      expect(service.unreadyReasons).toEqual([]);
+      await service.close();
+      const strict = await start({ ...before, control: { ...control, staleMsMax: 1 } });
+      expect(strict.unreadyReasons).toEqual([
+        "the control plane has not been reached for 1 ms (control.staleMsMax)",
+      ]);
+    },
+  );
 
   it("and without a snapshot does not start, and says what to do", async () => {
     const control = toControlConfig(nowhere, { snapshotFile: "/nowhere/node.snapshot" });

@@ -1,5 +1,5 @@
 // Long rules take seconds to read. A publish does not wait for what operators only look at, and no other change waits for
-// a publish, or for a reload meanwhile.
+// a publish, or for a reload meanwhile. Nothing here comes from a database.
 
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";

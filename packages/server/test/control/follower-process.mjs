@@ -1,5 +1,5 @@
-// A follower as a process of its own, with one policy that enforces what it gets. It writes a line whenever other rules
-// are in force: the ids of the rules, and the last change.
+// A follower as a process of its own, with one policy that enforces what it gets and decides all the time. It writes a line
+// whenever other rules are in force: the ids of the rules, the last change, and how many requests were decided so far.
 
 import { memoryStore } from "sluice";
 import { createPolicy } from "sluice/rules";
@@ -16,11 +16,24 @@ const opened = await openControlNode(
 const store = memoryStore({ keysMax: 1_024 });
 const policy = createPolicy({ rules: { version: 1, rules: [] }, store });
 new EnforcedState({ source: opened, policies: [policy], telemetry });
+let [decided, undecided] = [0, 0];
 const report = () => {
   const rules = policy.rules.rules.map(({ id }) => id);
-  process.stdout.write(`${JSON.stringify({ rules, sequence: opened.state.sequence })}\n`);
+  const { sequence } = opened.state;
+  process.stdout.write(`${JSON.stringify({ rules, sequence, decided, undecided })}\n`);
 };
 opened.onChanged(report);
 report();
-// Timers of the follower keep no process alive.
-setInterval(() => {}, 60_000);
+async function decide(n) {
+  try {
+    const { allowed } = await policy.admit({ method: "GET", path: "/", ip: `10.0.0.${n % 250}` });
+    if (typeof allowed === "boolean") decided++;
+    else undecided++;
+  } catch {
+    undecided++;
+  }
+}
+// Timers of the follower keep no process alive; this one does.
+setInterval(() => {
+  for (let n = 0; n < 20; n++) void decide(n);
+}, 10);

@@ -1,4 +1,5 @@
-// A rule set of a megabyte takes seconds to read. Decisions of the control node go on meanwhile.
+// A rule set of a megabyte takes seconds to read. Decisions of the control node go on meanwhile. Which database hands over
+// the text takes no part in that.
 
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,6 @@
 // Thousands of rules are published while every process decides: a control node with two workers, and a follower. No
-// turn of an event loop may take long, since all requests of the process wait for it.
+// turn of an event loop may take long, since all requests of the process wait for it. Workers and followers never see the
+// database, and what takes long begins once the rules are read from it.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

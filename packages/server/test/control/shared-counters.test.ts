@@ -111,41 +111,43 @@ describe.each(all)("two nodes over $name that count in Redis", (databases) => {
   });
 });
 
-it("two workers that count in Redis carry what was used into an override, and refuse who is blocked", async () => {
-  const served = serve(2, RULES, {
-    control: { database: "file:sluice.db" },
-    identity: { apiKeys: "control" },
-    store: { kind: "redis", url: `redis://127.0.0.1:${redis.port}`, timeoutMs: 2_000 },
+describe.each(all)("a service with $name", (databases) => {
+  it("of two workers that count in Redis carries what was used into an override, and refuses who is blocked", async () => {
+    const served = serve(2, RULES, {
+      control: { database: await databases.create() },
+      identity: { apiKeys: "control" },
+      store: { kind: "redis", url: `redis://127.0.0.1:${redis.port}`, timeoutMs: 2_000 },
+    });
+    const [gateway, admin] = [await served.url("gateway"), await served.url("admin")];
+    const headers = {
+      authorization: `Bearer ${served.text.at(-1)?.trim()}`,
+      "content-type": "application/json",
+    };
+    const send = async (method: string, path: string, body: object) => {
+      const sent = { method, headers, body: JSON.stringify(body) };
+      const response = await fetch(`${admin}${path}`, sent);
+      expect([path, response.ok]).toEqual([path, true]);
+      return (await response.json()) as Record<string, unknown>;
+    };
+    await send("PUT", "/v1/tenants/acme", {});
+    const key = await send("POST", "/v1/api-keys", { tenant: "acme", name: "shop" });
+    /** One request on a connection of its own, so that both workers answer some. */
+    const ask = async () => {
+      const sent = { "x-api-key": String(key.secret), connection: "close" };
+      const response = await fetch(gateway, { headers: sent });
+      await response.arrayBuffer();
+      return response.status;
+    };
+    const count = async (requests: number) => {
+      const statuses: number[] = [];
+      for (let n = 0; n < requests; n++) statuses.push(await ask());
+      return statuses.filter((status) => status === 200).length;
+    };
+    expect(await count(14)).toBe(10);
+    const override = { subject: "tenant:acme", rule: "a", limit: limitOf(16), reason };
+    await send("POST", "/v1/overrides", override);
+    expect(await count(10)).toBe(6);
+    await send("POST", "/v1/blocks", { subjects: ["tenant:acme"], reason });
+    expect(await count(6)).toBe(0);
   });
-  const [gateway, admin] = [await served.url("gateway"), await served.url("admin")];
-  const headers = {
-    authorization: `Bearer ${served.text.at(-1)?.trim()}`,
-    "content-type": "application/json",
-  };
-  const send = async (method: string, path: string, body: object) => {
-    const sent = { method, headers, body: JSON.stringify(body) };
-    const response = await fetch(`${admin}${path}`, sent);
-    expect([path, response.ok]).toEqual([path, true]);
-    return (await response.json()) as Record<string, unknown>;
-  };
-  await send("PUT", "/v1/tenants/acme", {});
-  const key = await send("POST", "/v1/api-keys", { tenant: "acme", name: "shop" });
-  /** One request on a connection of its own, so that both workers answer some. */
-  const ask = async () => {
-    const sent = { "x-api-key": String(key.secret), connection: "close" };
-    const response = await fetch(gateway, { headers: sent });
-    await response.arrayBuffer();
-    return response.status;
-  };
-  const count = async (requests: number) => {
-    const statuses: number[] = [];
-    for (let n = 0; n < requests; n++) statuses.push(await ask());
-    return statuses.filter((status) => status === 200).length;
-  };
-  expect(await count(14)).toBe(10);
-  const override = { subject: "tenant:acme", rule: "a", limit: limitOf(16), reason };
-  await send("POST", "/v1/overrides", override);
-  expect(await count(10)).toBe(6);
-  await send("POST", "/v1/blocks", { subjects: ["tenant:acme"], reason });
-  expect(await count(6)).toBe(0);
-}, 60_000);
+});

@@ -167,6 +167,7 @@ describe.each(all)("the uses of API keys that a follower reports to $name", (dat
   });
 });
 
+// What these are about begins behind the database, in the hub that every change passes: how a change gets there is above.
 describe("a follower", () => {
   const [sqlite] = all;
 
