@@ -312,9 +312,9 @@ describe("costs", () => {
 
   it("by a function that was not given are an error at load that names rule and functions", () => {
     const rules = [{ id: "llm", limit: perMinute(5), cost: { function: "tokens" } }];
-    expect(() => policyOf(rules)).toThrow(/rule "llm": cost\.function "tokens".*there: none/);
+    expect(() => policyOf(rules)).toThrow(/rule "llm": cost\.function "tokens".*known: none/);
     const policy = policyOf([], { costs: { words: () => 1 } });
-    expect(() => policy.replace({ version: 1, rules })).toThrow(/there: words/);
+    expect(() => policy.replace({ version: 1, rules })).toThrow(/known: words/);
   });
 });
 
