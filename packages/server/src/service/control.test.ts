@@ -342,7 +342,7 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
     });
     // A stream does not outlive its token, and the node continues with what it has.
     await plane.accessTokens.revoke(by(), id);
-    await vi.waitFor(() => expect(control.control?.feedServer?.streams.count).toBe(0), 2_000);
+    await vi.waitFor(() => expect(control.control?.feedServer?.streams.count).toBe(0), 20_000);
     await publish(plane, textOf(20));
     await remainingOf(follower);
     expect(follower.core.policy.rules.rules[0]?.limits).toMatchObject([{ capacity: 10 }]);

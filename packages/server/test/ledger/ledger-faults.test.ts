@@ -74,7 +74,7 @@ describe.each(all)("a ledger in $name", (databases) => {
     expect(Number(sums?.charged) - 60).toBeLessThanOrEqual(Number(sums?.leased));
     expect(found.silent).toMatchObject([{ holder: "doomed-1" }]);
     await expectWhole(database);
-  }, 60_000);
+  }, 180_000);
 
   it(`charges once what is sent again after a process was killed (${KILLS} kills)`, async () => {
     const url = await databases.create();
@@ -163,7 +163,7 @@ describe("a ledger in a PostgreSQL that fails", () => {
     expect(await usedUnits(database)).toBe(admitted);
     await expectWhole(database);
     await store.close();
-  }, 60_000);
+  }, 180_000);
 
   it.each([
     ["under locks", 0, 7],
@@ -190,7 +190,7 @@ describe("a ledger in a PostgreSQL that fails", () => {
       await expectWhole(database);
       await store.close();
     },
-    60_000,
+    180_000,
   );
 
   it("refuses by an error when its disk is full, loses nothing, and goes on when there is room", async () => {
@@ -228,7 +228,7 @@ describe("a ledger in a PostgreSQL that fails", () => {
     expect(await usedUnits(filler)).toBe(admitted + 1);
     await expectWhole(filler);
     await Promise.all([store.close(), roomy.close()]);
-  }, 60_000);
+  }, 180_000);
 
   it("refuses by an error once the database stays unavailable, and charges nothing", async () => {
     const database = open(server.createDatabase());
@@ -242,7 +242,7 @@ describe("a ledger in a PostgreSQL that fails", () => {
     expect((await store.decide(chargesOf("tenant:a"))).allowed).toBe(true);
     expect(await usedUnits(database)).toBe(2);
     await store.close();
-  }, 60_000);
+  }, 180_000);
 });
 
 /** The same plan for the same kill: on so many accounts that SQLite writes them in a thread, or on few. */

@@ -80,7 +80,7 @@ describe.each([
     expect(inThread.mock.calls.length > 0).toBe(isInThread);
     await store.close();
     await database.close();
-  }, 60_000);
+  }, 180_000);
 
   it("refuses by an error when the disk is full, loses nothing, and goes on when there is room", async () => {
     const path = join(makeFolder("disk-full"), "ledger.db");
@@ -111,5 +111,5 @@ describe.each([
     expect(await usedUnits(database)).toBe(admitted + accounts);
     await expectWhole(database);
     await database.close();
-  }, 60_000);
+  }, 180_000);
 });

@@ -40,10 +40,11 @@ const after = await measure();
 load.disconnect();
 await gateway.close();
 await core.close();
-const line = { requests, warm: warm.statuses, statuses: result.statuses, ms: result.ms, before, after };
-process.stdout.write(`${JSON.stringify(line)}\n`);
 const sampledBytes = (after.samples - before.samples) * SAMPLE_BYTES_MAX;
 const grownBytes = after.heapUsed - before.heapUsed - sampledBytes;
+const { statuses, ms } = result;
+const line = { requests, warm: warm.statuses, statuses, ms, before, after, grownBytes };
+process.stdout.write(`${JSON.stringify(line)}\n`);
 if (grownBytes > GROWN_BYTES_MAX || after.places !== before.places) {
   process.stderr.write(`not flat: ${grownBytes} bytes more, ${after.places} places free\n`);
   process.exitCode = 1;

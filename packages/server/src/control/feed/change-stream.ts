@@ -10,6 +10,8 @@ import { type Heartbeat, LineSplitter, type LiveAsk, readStreamLine } from "./fe
 
 /** Without a byte for so long, a stream is closed: heartbeats come every second. */
 const SILENCE_MS_MAX = 5_000;
+/** How often it looks for bytes in that time. */
+const SILENT_LOOKS_MAX = 5;
 /** A control node may be this long behind another one before its followers load its snapshot. */
 const BEHIND_MS_MAX = 10_000;
 /** Changes that wait to be applied; beyond it nothing more is read until they are. */
@@ -38,7 +40,8 @@ export class ChangeStream {
   #waiting: NodeChange[] = [];
   #waitingLength = 0;
   #gap: string | undefined;
-  #heardMs = readMs();
+  /** Looks in a row that found nothing. Not a time: a process that stood still has yet to read what arrived. */
+  #silentLooks = 0;
   /** The last change that the control node has, as far as it has said. */
   #head: number | undefined;
   /** Since when the control node is behind this follower. */
@@ -83,7 +86,7 @@ export class ChangeStream {
 
   #hear(piece: string): void {
     if (this.#isOver) return;
-    this.#heardMs = readMs();
+    this.#silentLooks = 0;
     try {
       for (const line of this.#splitter.add(piece)) this.#read(line);
     } catch (error) {
@@ -122,11 +125,11 @@ export class ChangeStream {
   }
 
   #watchSilence(): void {
-    this.#cancelSilence = after(SILENCE_MS_MAX / 5, () => {
+    this.#cancelSilence = after(SILENCE_MS_MAX / SILENT_LOOKS_MAX, () => {
       // Nothing is heard while it is paused.
-      if (this.#body.isPaused()) this.#heardMs = readMs();
-      if (readMs() - this.#heardMs < SILENCE_MS_MAX) return this.#watchSilence();
-      this.#end(unavailable(`nothing came for ${formatDuration(SILENCE_MS_MAX)}`));
+      this.#silentLooks = this.#body.isPaused() ? 0 : this.#silentLooks + 1;
+      if (this.#silentLooks < SILENT_LOOKS_MAX) return this.#watchSilence();
+      this.#end(unavailable(`nothing was received for ${formatDuration(SILENCE_MS_MAX)}`));
     });
   }
 

@@ -189,7 +189,7 @@ describe("a follower", () => {
 
   it("that reads nothing costs little memory, is cut off after a while, and costs the others nothing", async () => {
     const control = await openControl(await sqlite.create());
-    const feed = new FeedServer(control.hub, async () => {}, { stallMsMax: 2_000 });
+    const feed = new FeedServer(control.hub, async () => {}, { stallMsMax: 5_000 });
     const { streams } = feed;
     closing.push(() => feed.close());
     const { url, port } = await listen(feed);
@@ -206,11 +206,11 @@ describe("a follower", () => {
       waitingBytes = Math.max(waitingBytes, streams.waitingBytes);
     }
     expect(waitingBytes).toBeLessThan(1 << 20);
-    await vi.waitFor(() => expect(streams.cutOff).toBe(1), 10_000);
+    await vi.waitFor(() => expect(streams.cutOff).toBe(1), 60_000);
     expect(streams.list().map((each) => each.node)).toEqual(["edge-1"]);
     await vi.waitFor(() => expect(node.state.sequence).toBe(control.state.sequence), 20_000);
     stuck.destroy();
-  }, 30_000);
+  });
 
   it("gets a change that takes longer than a heartbeat to arrive", async () => {
     const database = await sqlite.create();
@@ -224,10 +224,10 @@ describe("a follower", () => {
     const tier = "x".repeat(12 << 20);
     const edit = { action: "save", kind: "plan" as const, id: "big", body: { tier } };
     await new Changes(sqlite.open(database)).apply(by(), () => [edit]);
-    await vi.waitFor(() => expect(tierOf(node, "big")?.length).toBe(tier.length), 30_000);
+    await vi.waitFor(() => expect(tierOf(node, "big")?.length).toBe(tier.length), 90_000);
     const opened = listener.requests.filter((each) => each === "GET /v1/control/changes");
     expect(opened).toHaveLength(1);
-  }, 60_000);
+  });
 
   it("that missed thousands of changes catches up with them", async () => {
     const database = await sqlite.create();
@@ -244,9 +244,9 @@ describe("a follower", () => {
     await new Changes(sqlite.open(database)).apply(by(), () => edits);
     await control.catchUp();
     const { requests } = await listen(control, listener.port);
-    await vi.waitFor(() => expect(tierOf(node, "p4999")).toBe("many"), 15_000);
+    await vi.waitFor(() => expect(tierOf(node, "p4999")).toBe("many"), 60_000);
     expect(requests).not.toContain("GET /v1/control/snapshot");
-  }, 30_000);
+  });
 
   it("does not load a snapshot beyond its bound, says so, and keeps what it has", async () => {
     const control = await openControl(await sqlite.create());
@@ -284,10 +284,10 @@ describe("a follower", () => {
     // Connections stay open, and nothing comes through any more.
     proxy.partition();
     await savePlan(control, "a", "one");
-    await vi.waitFor(() => expect(problems).toHaveBeenCalled(), 10_000);
+    await vi.waitFor(() => expect(problems).toHaveBeenCalled(), 40_000);
     proxy.heal();
-    await vi.waitFor(() => expect(tierOf(node, "a")).toBe("one"), 15_000);
-  }, 30_000);
+    await vi.waitFor(() => expect(tierOf(node, "a")).toBe("one"), 40_000);
+  });
 });
 
 /** A follower that asks for changes and never reads. */

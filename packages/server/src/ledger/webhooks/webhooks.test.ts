@@ -222,10 +222,10 @@ describe.each(all)("webhooks over $name", (databases) => {
     async (_, respond) => {
       const { database } = await ready();
       const receiver = await receive(respond);
-      const webhooks = open(database, [webhook(receiver.url, { timeoutMs: 1_000 })]);
+      const webhooks = open(database, [webhook(receiver.url, { timeoutMs: 3_000 })]);
       const startedMs = performance.now();
       await run(webhooks);
-      expect(performance.now() - startedMs).toBeLessThan(10_000);
+      expect(performance.now() - startedMs).toBeLessThan(30_000);
       expect(await only(webhooks)).toMatchObject({ state: "delivered", lastStatus: 200 });
     },
   );
