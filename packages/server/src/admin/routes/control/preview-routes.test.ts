@@ -86,7 +86,7 @@ describe.each(all)("a preview of rules, with the control plane in $name", (datab
       [
         "1 of 1 caller would be refused more often, 0 less often",
         expect.stringMatching(
-          /^4 requests of \d+ s: 1 refused by the rules in force, 3 by the file$/,
+          /^4 requests in \d+ seconds?: 1 refused by the rules in force, 3 by the file$/,
         ),
         "rule   key             newly refused  newly allowed",
         "login  ip:203.0.113.7              2              0",

@@ -69,7 +69,7 @@ function toLines(answer: Preview): string[] {
   const { requests, callers, byKey, keysLeftOut, unjudgedRules } = answer;
   if (requests.total === 0)
     return ["no requests were sampled in that time: there is no traffic to judge by"];
-  const wholeSecondsMs = Math.round((answer.toMs - answer.fromMs) / 1_000) * 1_000;
+  const wholeSecondsMs = Math.max(1, Math.round((answer.toMs - answer.fromMs) / 1_000)) * 1_000;
   const rows = byKey
     .slice(0, KEYS_MAX)
     .map(({ rule, key, newlyRefused, newlyAllowed }) => [
