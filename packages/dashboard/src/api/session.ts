@@ -13,7 +13,7 @@ export type Role = "viewer" | "operator" | "admin";
 
 const RANKS: readonly string[] = ["viewer", "operator", "admin"];
 
-/** Whether who has the role `mine` may do all that `other` may. */
+/** Whether a user with the role `mine` may do all that `other` may. */
 export function mayAsMuch(mine: string, other: string): boolean {
   return RANKS.indexOf(mine) >= RANKS.indexOf(other);
 }

@@ -25,7 +25,7 @@ import { ActsOnce } from "./routes/counters/once.js";
 import { ROUTES } from "./routes.js";
 import type { AdminControl } from "./service-control.js";
 
-/** Of the secret of a session. */
+/** The length of the random secret of a session. */
 const SESSION_BYTES = 32;
 
 export type { AdminControl, Ready } from "./service-control.js";

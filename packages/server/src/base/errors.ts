@@ -30,7 +30,10 @@ export const serverErrorCatalogue = {
     status: 409,
     summary: "a request with the same Idempotency-Key is under way",
   },
-  SLUICE_OUTCOME_UNKNOWN: { status: 409, summary: "it is not known whether the request was done" },
+  SLUICE_OUTCOME_UNKNOWN: {
+    status: 409,
+    summary: "it is not known whether the request was carried out",
+  },
   SLUICE_MEDIA_TYPE: { status: 415, summary: "the body must be application/json" },
   SLUICE_KEY_REUSED: {
     status: 422,

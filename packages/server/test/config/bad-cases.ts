@@ -297,7 +297,7 @@ const added: readonly Case[] = [
   [
     "an address of Redis without its kind",
     "store:\n  url: redis://127.0.0.1",
-    "sluice.yaml:8: store.url needs kind redis, but the kind is memory",
+    "sluice.yaml:8: store.url is only for kind redis, but the kind is memory; remove it",
   ],
   [
     "an invalid address of Redis",
@@ -307,7 +307,7 @@ const added: readonly Case[] = [
   [
     "keys of memory in Redis",
     "store: { kind: redis, url: 'redis://a', keysMax: 5000 }",
-    "sluice.yaml:7: store.keysMax needs kind memory, but the kind is redis",
+    "sluice.yaml:7: store.keysMax is only for kind memory, but the kind is redis; remove it",
   ],
   [
     "a fact from nowhere",

@@ -127,7 +127,10 @@ function checkStore({ store, regions }: FileValues, problems: Problems): void {
   const other = store.kind === "memory" ? "redis" : "memory";
   for (const field of STORE_FIELDS[other]) {
     if (store[field] === undefined) continue;
-    problems.add(["store", field], `needs kind ${other}, but the kind is ${store.kind}`);
+    problems.add(
+      ["store", field],
+      `is only for kind ${other}, but the kind is ${store.kind}; remove it`,
+    );
   }
   if (regions !== undefined && store.url !== undefined) {
     problems.add(

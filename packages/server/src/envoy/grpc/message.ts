@@ -63,7 +63,7 @@ export class Body {
       return undefined;
     }
     this.drop();
-    return "the calls of this connection have too many bytes under way";
+    return "too many bytes are buffered for the calls of this connection";
   }
 
   /** Frees what is held. */
@@ -97,7 +97,10 @@ function decompress(message: Buffer, encoding: unknown): Buffer {
   const inflate =
     encoding === "gzip" ? gunzipSync : encoding === "deflate" ? inflateSync : undefined;
   if (inflate === undefined) {
-    throw new FrameError(STATUS.unimplemented, "the message has an unknown compression");
+    throw new FrameError(
+      STATUS.unimplemented,
+      "the message is compressed with an unknown algorithm",
+    );
   }
   try {
     return inflate(message, { maxOutputLength: MESSAGE_BYTES_MAX });

@@ -232,6 +232,6 @@ function isPassing(error: unknown): error is ServerError {
 function gaveUp(error: ServerError, attempts: number): ServerError {
   if (attempts === 1 || error instanceof CommitUnknownError) return error;
   const { message } = error.cause instanceof Error ? error.cause : error;
-  const seen = `gave up after ${attempts} attempts at a transaction of the ledger, the last with: ${message}`;
+  const seen = `gave up after ${attempts} attempts at a transaction of the ledger; the last failed with: ${message}`;
   return new ServerError(error.code, seen, { cause: error });
 }

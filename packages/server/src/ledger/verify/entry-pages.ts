@@ -58,7 +58,7 @@ async function readTexts(
     const isWhole = entries.every(({ length }) => length === COLUMNS);
     return isWhole ? { entries, texts: text.split("\n") } : undefined;
   } catch {
-    // What is wrong with the database the other statement says.
+    // The other statement reports what is wrong with the database.
     return undefined;
   }
 }

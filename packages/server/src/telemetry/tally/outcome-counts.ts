@@ -10,7 +10,7 @@ export interface OutcomeCounts {
   readonly shadowBlocked: number;
 }
 
-/** None at all. */
+/** Counts of zero. */
 export const NO_OUTCOMES: OutcomeCounts = { allowed: 0, delayed: 0, blocked: 0, shadowBlocked: 0 };
 
 /** The sum of two. */

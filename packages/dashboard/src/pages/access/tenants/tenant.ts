@@ -6,7 +6,7 @@ import { ask } from "../../../api/client.js";
 /** A tenant. */
 export type Tenant = ReplyOf<"tenant">;
 
-/** Sends a tenant as it shall be from now on. */
+/** Sends a tenant as it is to be saved. */
 export function saveTenant(
   tenant: Omit<Tenant, "revision">,
   revision: number | undefined,

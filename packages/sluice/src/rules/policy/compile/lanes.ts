@@ -195,7 +195,7 @@ export class Lanes {
   #makeHome(kind: HomeKind): Store {
     const { clock } = this.#options;
     const home = this.#home;
-    if (home === undefined) throw new Error("a rule of the home region has its store");
+    if (home === undefined) throw new Error("there is no store of the home region");
     const store = new BorrowedStore(toGuarded(home, { clock }));
     if (!isShared(home)) return store;
     if (kind === "home strict") return this.#cached(store, home);

@@ -1,4 +1,4 @@
-// The way back: what is unspent returns to the store it was debited from. A return that fails is
+// Returns leases: unspent budget goes back to the store it was debited from. A return that fails is
 // counted and forgotten, since what it would have brought comes back by itself with refill or with
 // the next period.
 
