@@ -97,7 +97,7 @@ export type {
   DecideOptions,
   DurableOptions,
   FailurePolicy,
-  Hold,
+  HoldMode,
   Outcome,
   PeekOptions,
   RefundedUnits,

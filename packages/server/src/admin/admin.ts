@@ -11,7 +11,7 @@ import { randomId } from "../base/random-id.js";
 import { readVersion } from "../base/version.js";
 import type { Core, Listener } from "../core/core.js";
 import { ClearKeys } from "./auth/clear-keys.js";
-import { Guard } from "./auth/guard.js";
+import { AdminGuard } from "./auth/guard.js";
 import { knownTokensOf } from "./auth/known-tokens.js";
 import { Logins } from "./auth/logins.js";
 import { Sessions } from "./auth/sessions.js";
@@ -85,7 +85,7 @@ export async function openAdmin(core: Core, control: AdminControl): Promise<List
 
 interface Parts {
   readonly context: AdminContext;
-  readonly guard: Guard;
+  readonly guard: AdminGuard;
   readonly router: Router;
   readonly dashboard: Dashboard;
 }
@@ -100,7 +100,7 @@ function toContext(core: Core, control: AdminControl): Pick<Parts, "context" | "
   });
   const trusted = new TrustedProxies(config.identity.trustedProxies ?? []);
   const tokens = state === undefined ? undefined : knownTokensOf(state, nowMs);
-  const guard = new Guard({ admin: config.admin, tokens, sessions, trusted });
+  const guard = new AdminGuard({ admin: config.admin, tokens, sessions, trusted });
   const clearKeys = new ClearKeys(() => guard.needsToken, telemetry.log);
   const logins = new Logins({ guard, sessions, trusted, clock, log: telemetry.log });
   const actsOnce = new ActsOnce(() => clock.now());
@@ -148,7 +148,11 @@ async function answer(
 }
 
 /** Why it is not ready is for operators only. */
-function toReadiness(control: AdminControl, guard: Guard, message: IncomingMessage): AdminReply {
+function toReadiness(
+  control: AdminControl,
+  guard: AdminGuard,
+  message: IncomingMessage,
+): AdminReply {
   const { ready, reasons } = control.isReady();
   const isKnown = guard.find(message) !== undefined;
   return json(isKnown ? { ready, reasons } : { ready }, ready ? 200 : 503);

@@ -7,7 +7,7 @@ import { ServerError, show } from "../base/errors.js";
 import { ConflictError } from "../control/changes/changes.js";
 import { mayActAs } from "../control/credentials/access-tokens.js";
 import { ANONYMOUS, type Caller } from "./auth/caller.js";
-import type { Guard } from "./auth/guard.js";
+import type { AdminGuard } from "./auth/guard.js";
 import {
   type AdminReply,
   conflict,
@@ -29,9 +29,9 @@ interface Pattern {
 /** Answers requests by a table of routes. */
 export class Router {
   readonly #patterns: readonly Pattern[];
-  readonly #guard: Guard;
+  readonly #guard: AdminGuard;
 
-  constructor(routes: readonly Route[], guard: Guard) {
+  constructor(routes: readonly Route[], guard: AdminGuard) {
     this.#patterns = routes.map((route) => ({ route, path: toPattern(route.path) }));
     this.#guard = guard;
   }

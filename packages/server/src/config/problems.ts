@@ -47,7 +47,7 @@ export function toPathText(path: Path): string {
 }
 
 /** Collects problems in any order; they are reported in that of the file. */
-export class Problems {
+export class ConfigProblems {
   readonly #problems: ConfigProblem[] = [];
   /** The paths with a problem, and those above them. */
   readonly #pathsWithProblems = new Set<string>();

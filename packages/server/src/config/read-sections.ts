@@ -2,13 +2,13 @@
 // against its description. Invalid sections are left out, so that the others can still be checked against
 // each other and all problems are reported together.
 
-import { type Path, Reading, type Refusal, Spot, toPlace } from "sluice/shapes";
+import { type Mismatch, type Path, Reading, Spot, toPlace } from "sluice/shapes";
 import { show } from "../base/errors.js";
 import { type FileValues, fileSection } from "./description/file.js";
 import { nodeAt } from "./description/walk.js";
 import { applyEnvironment } from "./environment/environment.js";
 import { replaceVariables } from "./environment/variables.js";
-import { Problems, toPathText } from "./problems.js";
+import { ConfigProblems, toPathText } from "./problems.js";
 import type { ConfigSource } from "./source.js";
 
 /** The name of a section. */
@@ -17,7 +17,7 @@ export type SectionName = keyof FileValues;
 /** A configuration as far as it could be read. */
 export interface ConfigSections {
   readonly source: ConfigSource;
-  readonly problems: Problems;
+  readonly problems: ConfigProblems;
   /** The sections that can be used. */
   readonly values: Partial<FileValues>;
   /** What was written, for what the values no longer say. */
@@ -31,7 +31,7 @@ export interface ConfigSections {
 /** Reads a source. Problems are collected in the sections, except those that leave nothing to read. */
 export function readSections(source: ConfigSource, env: NodeJS.ProcessEnv): ConfigSections {
   let variables: ReadonlyMap<string, string> = new Map();
-  const problems = new Problems((path) => {
+  const problems = new ConfigProblems((path) => {
     const variable = variableOf(path, variables);
     if (variable !== undefined) return { place: variable, line: undefined };
     const line = source.lineOf(path);
@@ -62,7 +62,7 @@ export function readSections(source: ConfigSource, env: NodeJS.ProcessEnv): Conf
 }
 
 /** An empty file says nothing, and the environment may say everything. */
-function asSections(value: unknown, problems: Problems): Record<string, unknown> {
+function asSections(value: unknown, problems: ConfigProblems): Record<string, unknown> {
   if (value === null || value === undefined) return {};
   if (typeof value === "object" && !Array.isArray(value)) return value as Record<string, unknown>;
   // Not shown: a file that is not a configuration may be anything.
@@ -85,11 +85,11 @@ type Written = ReadonlyMap<string, string>;
 
 /** Reads sections one by one, and adds what is wrong to the problems of the whole. */
 class SectionsReading extends Reading {
-  readonly #problems: Problems;
+  readonly #problems: ConfigProblems;
   readonly #written: Written;
   #problemCount = 0;
 
-  constructor(problems: Problems, written: Written) {
+  constructor(problems: ConfigProblems, written: Written) {
     super();
     this.#problems = problems;
     this.#written = written;
@@ -104,7 +104,7 @@ class SectionsReading extends Reading {
     this.#problems.add(path, problem);
   }
 
-  override refuse(path: Path, refusal: Refusal): void {
+  override refuse(path: Path, refusal: Mismatch): void {
     // A variable that is missing was reported before.
     if (this.#problems.hasProblem(path)) this.#problemCount += 1;
     else super.refuse(path, refusal);

@@ -16,7 +16,7 @@ import {
   searchAudit,
   verifyAudit,
 } from "./changes/audit.js";
-import { type Act, type ChangeRequest, Changes } from "./changes/changes.js";
+import { type AuditedAct, type ChangeRequest, Changes } from "./changes/changes.js";
 import { KeyedActs } from "./changes/keyed-acts.js";
 import { AccessTokens } from "./credentials/access-tokens.js";
 import { ApiKeys } from "./credentials/api-keys.js";
@@ -117,7 +117,7 @@ export class ControlPlane {
   }
 
   /** Writes something that was done and changed no entity into the audit log. */
-  async record(request: ChangeRequest, act: Act): Promise<void> {
+  async record(request: ChangeRequest, act: AuditedAct): Promise<void> {
     await this.#changes.record(request, act);
   }
 

@@ -4,7 +4,7 @@
 import { after, wallMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
-import type { Act, ChangeRequest } from "./changes/changes.js";
+import type { AuditedAct, ChangeRequest } from "./changes/changes.js";
 import type { ControlPlane } from "./control-plane.js";
 import type { NodeSwitch, NodeSwitches } from "./state/node-switches.js";
 
@@ -65,20 +65,20 @@ export class NodeSwitching {
     this.#isClosed = true;
   }
 
-  async #done(request: ChangeRequest, rule: string, details: Act["details"]): Promise<void> {
+  async #done(request: ChangeRequest, rule: string, details: AuditedAct["details"]): Promise<void> {
     const { name, telemetry, enforce, plane } = this.#parts;
     const line = { node: name, actor: request.actor, ...details };
     telemetry.log.warn(line, "a rule was switched on this node only");
     await enforce();
     if (plane === undefined) return;
     const id = `${name} ${rule}`;
-    const act: Act = { action: "switch", kind: "node-switch", id, details };
+    const act: AuditedAct = { action: "switch", kind: "node-switch", id, details };
     if (this.#unrecorded >= UNRECORDED_MAX) return;
     this.#unrecorded++;
     void this.#record(plane, request, act);
   }
 
-  async #record(plane: ControlPlane, request: ChangeRequest, act: Act): Promise<void> {
+  async #record(plane: ControlPlane, request: ChangeRequest, act: AuditedAct): Promise<void> {
     if (this.#isClosed) return;
     try {
       await plane.record(request, act);

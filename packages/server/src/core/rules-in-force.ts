@@ -67,7 +67,7 @@ export function replaceAll(
 }
 
 /** What keeps rules in force, wherever they come from. */
-export interface RulesHolder {
+export interface ReloadableRules {
   /** The rules in force, as they were written. */
   readonly written: WrittenRules;
   /**
@@ -95,7 +95,7 @@ export interface RulesInForceOptions {
 }
 
 /** Keeps the rules of a service in force until it is closed. */
-export class RulesInForce implements RulesHolder {
+export class RulesInForce implements ReloadableRules {
   readonly #options: RulesInForceOptions;
   #source: RulesSource;
   #written: WrittenRules;

@@ -16,12 +16,12 @@ import { SentApiKeys } from "../core/sent-api-keys.js";
 import { type Endpoint, toEndpoints } from "./endpoints/endpoints.js";
 import { LimitsList } from "./endpoints/limits-list.js";
 import { toOpenApi } from "./endpoints/openapi.js";
-import { Idempotency, type KeyedRequest, toKeyedRequest } from "./idempotency.js";
+import { Idempotency, type IdempotentRequest, toIdempotentRequest } from "./idempotency.js";
 import { sendJson, toProblem, toPublicProblem } from "./json-response.js";
 import { Limiters } from "./verbs/limiters.js";
 import { OpenHolds } from "./verbs/open-holds.js";
 import { toInputs } from "./verbs/verb-inputs.js";
-import { type Call, Verbs } from "./verbs/verbs.js";
+import { type VerbCall, Verbs } from "./verbs/verbs.js";
 
 const ALIVE = '{"alive":true}';
 
@@ -151,9 +151,9 @@ export class DecisionApi {
     idempotencyKey: string,
   ): Promise<void> {
     const startMs = readMs();
-    let keyed: KeyedRequest | undefined;
+    let keyed: IdempotentRequest | undefined;
     try {
-      const asked = toKeyedRequest(idempotencyKey, { token, path: endpoint.path, body });
+      const asked = toIdempotentRequest(idempotencyKey, { token, path: endpoint.path, body });
       const kept = this.#idempotency.begin(asked);
       if (kept !== undefined) {
         sendJson(exchange, kept.status, kept.body);
@@ -197,7 +197,7 @@ export class DecisionApi {
 /** What the headers of an authorised request say. */
 interface RequestContext {
   /** The call of every request with these headers, unless it has an idempotency key. */
-  readonly call: Call;
+  readonly call: VerbCall;
   readonly idempotencyKey: string | undefined;
 }
 

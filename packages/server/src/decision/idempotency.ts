@@ -20,13 +20,13 @@ export interface KeptAnswer {
   readonly body: string;
 }
 
-interface Entry extends KeptAnswer {
+interface KeptEntry extends KeptAnswer {
   readonly print: string;
   readonly untilMs: number;
 }
 
 /** A request with an idempotency key. */
-export interface KeyedRequest {
+export interface IdempotentRequest {
   /** The key, and the token that it came with. */
   readonly owner: string;
   /** A hash of the key and the whole request. Also serves as a request id. */
@@ -36,7 +36,7 @@ export interface KeyedRequest {
 /** Kept answers. */
 export class Idempotency {
   readonly #nowMs: () => number;
-  readonly #answers = new BoundedMap<string, Entry>(ANSWERS_MAX);
+  readonly #answers = new BoundedMap<string, KeptEntry>(ANSWERS_MAX);
   // Bounded by the requests that are under way.
   readonly #underWay = new Map<string, string>();
   #length = 0;
@@ -55,7 +55,7 @@ export class Idempotency {
    *
    * @throws ServerError if the key was used with another request, or the first one is under way.
    */
-  begin({ owner, print }: KeyedRequest): KeptAnswer | undefined {
+  begin({ owner, print }: IdempotentRequest): KeptAnswer | undefined {
     const pending = this.#underWay.get(owner);
     const kept = this.#answers.get(owner);
     const known = pending ?? (kept !== undefined && this.#isFresh(kept) ? kept.print : undefined);
@@ -69,7 +69,7 @@ export class Idempotency {
   }
 
   /** Ends a request with its answer, which is kept unless the service failed. */
-  end({ owner, print }: KeyedRequest, { status, body }: KeptAnswer): void {
+  end({ owner, print }: IdempotentRequest, { status, body }: KeptAnswer): void {
     this.#underWay.delete(owner);
     if (status >= 500) return;
     this.#forget(owner);
@@ -82,7 +82,7 @@ export class Idempotency {
     }
   }
 
-  #isFresh({ untilMs }: Entry): boolean {
+  #isFresh({ untilMs }: KeptEntry): boolean {
     return untilMs > this.#nowMs();
   }
 
@@ -101,10 +101,10 @@ export class Idempotency {
  * @param asked - Whose token it came with, the path and the body.
  * @throws ServerError if the header is malformed.
  */
-export function toKeyedRequest(
+export function toIdempotentRequest(
   field: string,
   asked: { readonly token: number; readonly path: string; readonly body: Buffer },
-): KeyedRequest {
+): IdempotentRequest {
   const key = readString(field);
   const owner = `${asked.token}:${key}`;
   const hash = createHash("sha256").update(`${owner}\n${asked.path}\n`).update(asked.body);

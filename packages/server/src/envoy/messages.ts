@@ -39,7 +39,7 @@ export const UNIT_MS: readonly number[] = [
 export const UINT32_MAX = 4_294_967_295;
 
 /** A pair of a descriptor. */
-export interface Entry {
+export interface DescriptorEntry {
   readonly key: string;
   readonly value: string;
 }
@@ -53,7 +53,7 @@ export interface LimitOverride {
 
 /** What a request asks about. */
 export interface Descriptor {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly DescriptorEntry[];
   readonly limit: LimitOverride | undefined;
   /** Hits of this descriptor; undefined: those of the request. */
   readonly hits: number | undefined;
@@ -87,7 +87,7 @@ export interface DescriptorStatus {
 }
 
 /** A header that Envoy is to add. */
-export interface HeaderValue {
+export interface EnvoyHeader {
   readonly key: string;
   readonly value: string;
 }
@@ -106,9 +106,9 @@ export interface RateLimitResponse {
   /** As many as there were descriptors, in their order. */
   readonly statuses: readonly DescriptorStatus[];
   /** For the client. */
-  readonly responseHeaders: readonly HeaderValue[];
+  readonly responseHeaders: readonly EnvoyHeader[];
   /** For the upstream; left out: none. */
-  readonly requestHeaders?: readonly HeaderValue[];
+  readonly requestHeaders?: readonly EnvoyHeader[];
   /** For the filters of Envoy that come after; left out: none. */
   readonly dynamicMetadata?: JsonObject;
 }

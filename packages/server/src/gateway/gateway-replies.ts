@@ -2,7 +2,7 @@
 // the details are for the log.
 
 import { SluiceError, type SluiceErrorCode } from "sluice";
-import { type Reply, toFields } from "sluice/http";
+import { toFields, type WholeResponse } from "sluice/http";
 import type { Exchange, RefusalStatus } from "sluice-http1";
 import { ServerError, type ServerErrorCode } from "../base/errors.js";
 import { PROBLEM_LINES, toProblemBody, toRawProblem } from "../base/http/problem.js";
@@ -12,11 +12,11 @@ import { sendReply } from "../base/http/send-reply.js";
 export type ProblemStatus = 400 | 404 | 408 | 413 | 417 | 431 | 500 | 502 | 503 | 504;
 
 /** A problem: by its status, or `store` if the store does not answer and a rule fails closed. */
-export type ProblemKind = ProblemStatus | "store";
+export type GatewayProblem = ProblemStatus | "store";
 
 const STORE_STATUS = 503;
 
-const CODES: Readonly<Record<ProblemKind, ServerErrorCode | SluiceErrorCode>> = {
+const CODES: Readonly<Record<GatewayProblem, ServerErrorCode | SluiceErrorCode>> = {
   400: "SLUICE_REQUEST_INVALID",
   404: "SLUICE_NOT_FOUND",
   408: "SLUICE_REQUEST_INVALID",
@@ -31,10 +31,10 @@ const CODES: Readonly<Record<ProblemKind, ServerErrorCode | SluiceErrorCode>> = 
 };
 
 const PROBLEM_FIELDS = toFields(PROBLEM_LINES);
-const replies = new Map<ProblemKind, Reply>();
+const replies = new Map<GatewayProblem, WholeResponse>();
 
 /** The response to a problem, as `application/problem+json`. */
-export function toProblem(kind: ProblemKind): Reply {
+export function toProblem(kind: GatewayProblem): WholeResponse {
   const known = replies.get(kind);
   if (known !== undefined) return known;
   const status = kind === "store" ? STORE_STATUS : kind;
@@ -45,7 +45,7 @@ export function toProblem(kind: ProblemKind): Reply {
 }
 
 /** The problem that an error is to the client. Faults of the service are a 500 without details. */
-export function kindOfError(error: unknown): ProblemKind {
+export function kindOfError(error: unknown): GatewayProblem {
   if (error instanceof SluiceError) return error.status === STORE_STATUS ? "store" : 500;
   const isKnown = error instanceof ServerError && error.status in CODES;
   return isKnown ? (error.status as ProblemStatus) : 500;
@@ -61,7 +61,12 @@ export function toRefusal(status: RefusalStatus): string {
  *
  * @param closes - Whether the connection is closed after it in any case.
  */
-export function answer(exchange: Exchange, reply: Reply, lines: string, closes: boolean): void {
+export function answer(
+  exchange: Exchange,
+  reply: WholeResponse,
+  lines: string,
+  closes: boolean,
+): void {
   if (closes) exchange.closes = true;
   sendReply(exchange, reply, lines);
 }

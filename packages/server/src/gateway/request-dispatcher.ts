@@ -1,7 +1,12 @@
 // Where requests enter the gateway: the target is brought into its canonical form, the request handler decides, and the
 // request is forwarded, refused or answered. A malformed request never reaches the rules, and its connection is closed.
 
-import { HandledRequest, type Reply, type ReportCaller, type RequestHandler } from "sluice/http";
+import {
+  HandledRequest,
+  type ReportCaller,
+  type RequestHandler,
+  type WholeResponse,
+} from "sluice/http";
 import { type Exchange, type RequestTarget, readRequestTarget } from "sluice-http1";
 import { readMs } from "../base/clock.js";
 import { RefusalSender } from "../base/http/send-reply.js";
@@ -131,7 +136,7 @@ export class RequestDispatcher {
     else if (!exchange.isEnded) exchange.breakOff();
   }
 
-  #answer(exchange: Exchange, reply: Reply, lines: string): void {
+  #answer(exchange: Exchange, reply: WholeResponse, lines: string): void {
     if (!exchange.isGone) answer(exchange, reply, lines, false);
   }
 }

@@ -3,7 +3,7 @@
 
 import type { Config } from "../config/config.js";
 import type { Listener } from "../core/core.js";
-import type { RulesHolder } from "../core/rules-in-force.js";
+import type { ReloadableRules } from "../core/rules-in-force.js";
 import type { ConfigInForce } from "./config-in-force.js";
 import type { OtherProcesses } from "./other-processes.js";
 import type { ServiceWebhooks } from "./service-webhooks.js";
@@ -11,7 +11,7 @@ import type { ServiceWebhooks } from "./service-webhooks.js";
 /** What a reload reaches. */
 export interface Reloaded {
   readonly config: ConfigInForce;
-  readonly rules: RulesHolder;
+  readonly rules: ReloadableRules;
   /** The listeners of this process. */
   readonly listeners: readonly Listener[];
   readonly webhooks: ServiceWebhooks;
@@ -50,7 +50,7 @@ async function reloadWebhooks(
   }
 }
 
-async function readConfig(config: ConfigInForce, rules: RulesHolder): Promise<Config> {
+async function readConfig(config: ConfigInForce, rules: ReloadableRules): Promise<Config> {
   try {
     return await config.read();
   } catch (error) {

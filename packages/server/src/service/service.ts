@@ -20,7 +20,7 @@ import {
 import { type Readiness, readinessOf } from "../core/readiness.js";
 import {
   parseWritten,
-  type RulesHolder,
+  type ReloadableRules,
   RulesInForce,
   readWritten,
 } from "../core/rules-in-force.js";
@@ -149,7 +149,7 @@ class RunningService implements Service {
   readonly control: ControlNode | undefined;
   readonly #others: OtherProcesses | undefined;
   readonly #readiness: Readiness;
-  readonly #rules: RulesHolder;
+  readonly #rules: ReloadableRules;
   readonly #config: ConfigInForce;
   /** Of this process. */
   #listeners: readonly Listener[] = [];
@@ -251,7 +251,7 @@ class RunningService implements Service {
     this.control.reportLiveBy((hasPast) => reader.report(hasPast));
   }
 
-  #toRules(): RulesHolder {
+  #toRules(): ReloadableRules {
     const { config, clock, telemetry } = this.core;
     const policies = policiesOf(this.core);
     if (this.control !== undefined) {

@@ -10,7 +10,7 @@ import { type LiveCounts, toLiveCounts } from "./live/live-counts.js";
 import { createLog } from "./log/create-log.js";
 import { DecisionLog } from "./log/decision-log.js";
 import { FileProblems } from "./log/file-problems.js";
-import { createKeyHash, type KeyHash } from "./log/key-hash.js";
+import { createHashKey, type HashKey } from "./log/key-hash.js";
 import type { LogDestination } from "./log/pretty-log.js";
 import { RepeatedProblems } from "./log/repeated-problems.js";
 import type { MetricValues } from "./merge.js";
@@ -78,7 +78,7 @@ class ServiceTelemetry implements Telemetry {
   readonly #config: TelemetryConfig;
   readonly #readMs: () => number;
   readonly #wallMs: () => number;
-  readonly #hashKey: KeyHash;
+  readonly #hashKey: HashKey;
   readonly #meters: RuleMeters;
   readonly #tally: DecisionTally;
   readonly samples: DecisionSamples;
@@ -111,7 +111,7 @@ class ServiceTelemetry implements Telemetry {
     this.#repeatedProblems = new RepeatedProblems(this.log);
     this.#fileProblems = new FileProblems(this.log);
     const keySecret = options.keySecret ?? newSecret();
-    this.#hashKey = createKeyHash(keySecret);
+    this.#hashKey = createHashKey(keySecret);
     const keysMax = config.topKeysMax * WATCHED_PER_SHOWN;
     // Separate, so that fixing the sample of the log does not fix which keys are watched.
     this.#meters = new RuleMeters({ keysMax, chance: createRandom(), hotHits: HOT_HITS });

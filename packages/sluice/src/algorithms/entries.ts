@@ -9,13 +9,13 @@ import { IN_UNITS, unitsBack } from "./receipts.js";
 import type { Algorithm, Settlement, Step } from "./step.js";
 
 /** Units that count until the instant they expire. At that instant they are out. */
-export interface Entry {
+export interface ExpiringUnits {
   readonly expiresAtMs: number;
   readonly cost: number;
 }
 
 /** Live entries, the earliest to expire first, as an array or wherever a store keeps them. */
-export interface EntryList extends Iterable<Entry> {
+export interface EntryList extends Iterable<ExpiringUnits> {
   /** The cost of all entries. */
   readonly used: number;
   /** When the last entry expires; 0 if there is none. */
@@ -71,7 +71,7 @@ function waitMs(live: EntryList, limit: EntryLimit, cost: number, nowMs: number)
 }
 
 /** Log and permits as pure values. The mark of a charge is the instant at which it expires. */
-export const entries: Algorithm<readonly Entry[], EntryLimit> = {
+export const entries: Algorithm<readonly ExpiringUnits[], EntryLimit> = {
   idle: [],
   charge: (state, limit, cost, nowMs) => {
     const live = liveAt(state, limit, nowMs);
@@ -116,21 +116,21 @@ export function costAt(live: EntryList, expiresAtMs: number): number {
 
 /** What of a list counts at `nowMs`: nothing that expired, nothing for longer than it may. */
 export function liveAt(
-  state: readonly Entry[],
+  state: readonly ExpiringUnits[],
   limit: EntryLimit,
   nowMs: number,
-): readonly Entry[] {
+): readonly ExpiringUnits[] {
   const live = state.filter((entry) => entry.expiresAtMs > nowMs);
   const latestMs = expiresAtMsMax(limit, nowMs);
   const late = live.filter((entry) => entry.expiresAtMs > latestMs);
-  return late.reduce<readonly Entry[]>(
+  return late.reduce<readonly ExpiringUnits[]>(
     (list, entry) => insert(list, latestMs, entry.cost),
     live.slice(0, live.length - late.length),
   );
 }
 
 /** An array as a list. */
-export function toList(live: readonly Entry[]): EntryList {
+export function toList(live: readonly ExpiringUnits[]): EntryList {
   const used = live.reduce((sum, entry) => sum + entry.cost, 0);
   const last = live.at(-1) ?? { expiresAtMs: 0, cost: 0 };
   return {
@@ -141,7 +141,11 @@ export function toList(live: readonly Entry[]): EntryList {
   };
 }
 
-function insert(live: readonly Entry[], expiresAtMs: number, cost: number): readonly Entry[] {
+function insert(
+  live: readonly ExpiringUnits[],
+  expiresAtMs: number,
+  cost: number,
+): readonly ExpiringUnits[] {
   if (cost === 0) return live;
   const before = live.filter((entry) => entry.expiresAtMs < expiresAtMs);
   const same = live.find((entry) => entry.expiresAtMs === expiresAtMs);
@@ -149,7 +153,7 @@ function insert(live: readonly Entry[], expiresAtMs: number, cost: number): read
   return [...before, { expiresAtMs, cost: cost + (same?.cost ?? 0) }, ...after];
 }
 
-function remove(live: readonly Entry[], settlement: Settlement): readonly Entry[] {
+function remove(live: readonly ExpiringUnits[], settlement: Settlement): readonly ExpiringUnits[] {
   const { receipt } = settlement;
   const back = unitsBack(settlement);
   return live
@@ -159,7 +163,7 @@ function remove(live: readonly Entry[], settlement: Settlement): readonly Entry[
     .filter((entry) => entry.cost > 0);
 }
 
-function dropOldest(live: readonly Entry[], cost: number): readonly Entry[] {
+function dropOldest(live: readonly ExpiringUnits[], cost: number): readonly ExpiringUnits[] {
   let left = cost;
   return live
     .map((entry) => {

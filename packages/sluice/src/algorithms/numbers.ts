@@ -42,13 +42,13 @@ export interface WindowNumbers extends LimitNumbers {
 }
 
 /** A rate of `amount` units every `everyMs`, both whole. */
-export interface Rate {
+export interface ExactRate {
   readonly amount: number;
   readonly everyMs: number;
 }
 
 /** Reads a rate per second as the simplest fraction that is that number. */
-export function toRate(site: OptionSite, field: string, perSecond: unknown): Rate {
+export function toRate(site: OptionSite, field: string, perSecond: unknown): ExactRate {
   if (typeof perSecond !== "number" || !(perSecond > 0 && perSecond < Number.POSITIVE_INFINITY)) {
     refuse(site, `${field} must be a positive number, got ${show(perSecond)}`);
   }
@@ -61,7 +61,7 @@ export function toRate(site: OptionSite, field: string, perSecond: unknown): Rat
 }
 
 /** The numbers of a bucket of `units` that flows at `rate`. */
-export function bucketNumbers(site: OptionSite, units: number, rate: Rate): BucketNumbers {
+export function bucketNumbers(site: OptionSite, units: number, rate: ExactRate): BucketNumbers {
   const divisor = gcd(rate.amount, rate.everyMs);
   const ticksPerMs = rate.amount / divisor;
   const ticksPerUnit = rate.everyMs / divisor;

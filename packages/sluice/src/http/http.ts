@@ -16,6 +16,6 @@ export { resolveSentKey } from "./identity/api-keys/key-resolver.js";
 export { parseBody, toBodyForm } from "./identity/body/body.js";
 export { readNodeBody } from "./identity/body/node-body.js";
 export { hashSecret } from "./identity/secrets.js";
-export type { Refusal, Reply } from "./response/refusal.js";
-export { eachField, type Fields, toFields, toLines } from "./response/response-headers.js";
+export type { Refusal, WholeResponse } from "./response/refusal.js";
+export { eachField, type HeaderFields, toFields, toLines } from "./response/response-headers.js";
 export type { BodyHeaders, BodyMeter } from "./response-cost/body-meter.js";

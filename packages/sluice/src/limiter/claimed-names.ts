@@ -4,12 +4,12 @@
 import { type OptionSite, refuse } from "../base/shapes/code-options.js";
 
 /** Limits as JSON, and how many limiters have them now. */
-interface Claim {
+interface NameClaim {
   readonly limits: string;
   holders: number;
 }
 
-const claimsOf = new WeakMap<object, Map<string, Claim>>();
+const claimsOf = new WeakMap<object, Map<string, NameClaim>>();
 
 /** At most this many names are claimed for each store; further ones are not checked. */
 const NAMES_MAX = 10_000;
@@ -31,7 +31,7 @@ export function claimName(
   store: object,
   { name, limits, isAlone = false }: Claimed,
 ): () => void {
-  const claims = claimsOf.get(store) ?? new Map<string, Claim>();
+  const claims = claimsOf.get(store) ?? new Map<string, NameClaim>();
   claimsOf.set(store, claims);
   const json = JSON.stringify(limits);
   const claim = claims.get(name) ?? { limits: json, holders: 0 };

@@ -10,7 +10,7 @@ import { ITEMS_A_STEP, runInSlices, runSteps, type Steps } from "../base/steps.j
 import { isLimit, type Limit } from "../limits/limits.js";
 import { toValue } from "./normalize/normalize-string.js";
 import { checkAddedLimits } from "./parse/cross-checks.js";
-import { Problems } from "./parse/problems.js";
+import { RuleProblems } from "./parse/problems.js";
 import { limits as limitsShape } from "./parse/rule-fields/limit.js";
 import { RuleReading } from "./parse/rule-reading.js";
 import { toMeaning } from "./parse/version.js";
@@ -91,7 +91,7 @@ function* addInSteps(
   { unknownRules = "refuse" }: ExceptionsOptions,
 ): Steps<RuleSet> {
   const bare = withoutExceptions(ruleSet);
-  const problems = new Problems({ value: bare, file: undefined, locate: () => undefined });
+  const problems = new RuleProblems({ value: bare, file: undefined, locate: () => undefined });
   const isLenient = unknownRules === "ignore";
   const byRule = yield* readAll(bare, exceptions, { problems, isLenient });
   problems.throwIfAny();
@@ -155,7 +155,7 @@ function toHash(text: string): string {
 }
 
 interface ReadContext {
-  readonly problems: Problems;
+  readonly problems: RuleProblems;
   readonly isLenient: boolean;
 }
 

@@ -156,7 +156,7 @@ export interface PeekOptions {
 }
 
 /** Whether and for how long charges are held; see {@link DecideOptions.hold}. */
-export type Hold = boolean | "briefly" | "lease";
+export type HoldMode = boolean | "briefly" | "lease";
 
 /** How a list of charges is decided. */
 export interface DecideOptions extends PeekOptions {
@@ -168,7 +168,7 @@ export interface DecideOptions extends PeekOptions {
    * refund or reset in between paid for is then not distinguished.
    * `"lease"`: as true, for a lease that the process will spend by itself; a ledger records it as such.
    */
-  readonly hold?: Hold;
+  readonly hold?: HoldMode;
   /** Whether the caller has gone on without the answer: nothing need be started for it any more. */
   readonly isAbandoned?: () => boolean;
 }

@@ -22,7 +22,7 @@ import type { Limit } from "../limits/limits.js";
 import type { Store } from "../stores/store.js";
 import { blockClaims } from "./conformance/blocks.js";
 import { chargingClaims } from "./conformance/charging.js";
-import type { Algorithm, Claim } from "./conformance/claim.js";
+import type { AlgorithmName, Claim } from "./conformance/claim.js";
 import { debitClaims } from "./conformance/debit.js";
 import { nameClaims } from "./conformance/names.js";
 import { drawLimit } from "./conformance/random-limits.js";
@@ -66,7 +66,7 @@ export interface ConformanceCase {
 
 const SITE: OptionSite = { name: "storeConformance", code: "SLUICE_OPTION_INVALID" };
 const START_MS = Date.UTC(2024, 5, 1, 12);
-const ALGORITHMS = Object.keys(drawLimit) as Algorithm[];
+const ALGORITHMS = Object.keys(drawLimit) as AlgorithmName[];
 
 const claims: readonly Claim[] = [
   ...tableClaims,
@@ -108,7 +108,7 @@ function notHeld({ about = [] }: Claim, { algorithms }: Settings): string | unde
 
 interface Settings {
   readonly createStore: StoreConformanceOptions["createStore"];
-  readonly algorithms: ReadonlySet<Algorithm>;
+  readonly algorithms: ReadonlySet<AlgorithmName>;
   readonly skip: ReadonlyMap<string, string>;
   readonly traces: number;
   readonly seed: number;

@@ -12,7 +12,7 @@ import { type Clock, systemClock } from "../../src/base/clock.js";
 import { createPolicy, type Facts, type Policy } from "../../src/rules/rules.js";
 import { redisStore } from "../../src/stores/redis/redis.js";
 import type { Store } from "../../src/stores/store.js";
-import { Random } from "../../src/testing/conformance/random.js";
+import { SeededRandom } from "../../src/testing/conformance/random.js";
 import { longWindowMs } from "./servers.js";
 
 const NAMES = ["eu", "us", "ap"] as const;
@@ -168,7 +168,7 @@ describe("over random schedules of faults between regions", () => {
     async (across, consistency) => {
       for (const seed of [1, 2, 3]) {
         for (const each of servers.values()) await each.command("FLUSHALL");
-        const random = new Random(`${across} ${consistency} ${seed}`);
+        const random = new SeededRandom(`${across} ${consistency} ${seed}`);
         const rule = { across, consistency, timeoutMs: 100, onStoreFailure: "closed" };
         const policies = NAMES.map((name) => policyIn(name, { ...rule, limit: limit(60) }));
         let sum = 0;

@@ -11,7 +11,7 @@ import {
   resilient,
 } from "../../src/index.js";
 import { type RedisStore, redisStore } from "../../src/stores/redis/redis.js";
-import { Random } from "../../src/testing/conformance/random.js";
+import { SeededRandom } from "../../src/testing/conformance/random.js";
 import { callers, Load } from "./load.js";
 import { eternalKeys, longWindowMs } from "./servers.js";
 
@@ -74,7 +74,7 @@ describe.each(policies)("with onStoreFailure %s", (onStoreFailure) => {
     const care = { timeoutMs: 200, breaker: { openMs: 5 } };
     const limiter = limiterWith({ store: resilient(store, care), onStoreFailure });
     const load = new Load({ limiter, keys: callers(20), concurrency: 16 });
-    const random = new Random(`kills ${onStoreFailure}`);
+    const random = new SeededRandom(`kills ${onStoreFailure}`);
     let killed = 0;
     for (let kills = 0; kills < 40; kills++) {
       const before = load.sources.store ?? 0;

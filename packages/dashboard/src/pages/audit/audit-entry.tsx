@@ -10,7 +10,7 @@ import { Loaded } from "../../ui/page/states.js";
 import { KeyText } from "../../ui/text/key-text.js";
 import { EntityDiff } from "./entity-diff.js";
 
-type Entry = ReplyOf<"audit">["items"][number];
+type AuditedChange = ReplyOf<"audit">["items"][number];
 
 const KINDS_OF_ACTIONS: Readonly<Record<string, "good" | "bad" | "info">> = {
   create: "good",
@@ -22,7 +22,7 @@ const KINDS_OF_ACTIONS: Readonly<Record<string, "good" | "bad" | "info">> = {
 };
 
 /** An entry that can be opened. */
-export function AuditEntry({ entry }: { readonly entry: Entry }) {
+export function AuditEntry({ entry }: { readonly entry: AuditedChange }) {
   const { sequence, atMs, actor, origin, action, kind, entityId, reason } = entry;
   const [isOpen, setIsOpen] = useState(false);
   return (

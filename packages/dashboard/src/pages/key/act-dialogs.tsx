@@ -14,7 +14,7 @@ import { BLOCK_DURATIONS, forMsOf } from "./durations.js";
 import type { Facts } from "./lookup.js";
 
 /** What can be done to a key. */
-export type Act = "reset" | "block" | "unblock" | "grant" | "override";
+export type KeyAction = "reset" | "block" | "unblock" | "grant" | "override";
 
 /** A key of a rule. */
 export interface Target {
@@ -30,7 +30,7 @@ interface ActDialogProps {
 }
 
 /** The dialog of an act. */
-export function ActDialog({ act, ...props }: ActDialogProps & { readonly act: Act }) {
+export function ActDialog({ act, ...props }: ActDialogProps & { readonly act: KeyAction }) {
   switch (act) {
     case "reset":
       return <ResetDialog {...props} />;

@@ -13,7 +13,7 @@ import { KeyText } from "../../ui/text/key-text.js";
 import { toUrl, useUrlQuery } from "../../ui/url-query.js";
 import { toRuleAddress } from "../rules/addresses.js";
 import { sayKey } from "../rules/words.js";
-import { type Act, ActDialog } from "./act-dialogs.js";
+import { ActDialog, type KeyAction } from "./act-dialogs.js";
 import { countsByOther, requestOf } from "./judged.js";
 import type { Facts } from "./lookup.js";
 import { Trail } from "./trail.js";
@@ -70,7 +70,7 @@ interface RuleCardProps {
 }
 
 function RuleCard({ explained, facts, onChanged }: RuleCardProps) {
-  const [act, setAct] = useState<Act>();
+  const [act, setAct] = useState<KeyAction>();
   const [isOpen, setIsOpen] = useState(false);
   const hasControlPlane = useHasControlPlane();
   const isBlocked = explained.blockedMs !== 0;
@@ -181,7 +181,7 @@ function Elsewhere({ rule }: { readonly rule: ExplainedRule }) {
 interface ActsProps {
   readonly rule: ExplainedRule;
   readonly facts: Facts;
-  onAct(act: Act): void;
+  onAct(act: KeyAction): void;
 }
 
 /** What may be done to the key; nothing for viewers. */

@@ -6,7 +6,7 @@ import { useMay } from "../../api/session.js";
 import { Button } from "../../ui/forms/button.js";
 import { Card } from "../../ui/page/page.js";
 import { KeyText } from "../../ui/text/key-text.js";
-import { type Act, ActDialog } from "./act-dialogs.js";
+import { ActDialog, type KeyAction } from "./act-dialogs.js";
 
 const ACTS = [
   ["reset", "Reset"],
@@ -23,7 +23,7 @@ interface RulesOfKeyProps {
 /** The key, and what can be done to it. */
 export function RulesOfKey({ rule, counterKey }: RulesOfKeyProps) {
   const mayAct = useMay("operator");
-  const [act, setAct] = useState<Act>();
+  const [act, setAct] = useState<KeyAction>();
   return (
     <Card title={rule === "" ? "A key" : rule}>
       <p class="key-counted">

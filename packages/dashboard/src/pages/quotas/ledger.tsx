@@ -15,7 +15,7 @@ import { type Column, Table } from "../../ui/tables/table.js";
 import { KeyText } from "../../ui/text/key-text.js";
 import { toUrl, useUrlQuery } from "../../ui/url-query.js";
 
-type Entry = ReplyOf<"ledgerEntries">["items"][number];
+type LedgerEntry = ReplyOf<"ledgerEntries">["items"][number];
 
 interface LedgerProps {
   readonly tenant: string;
@@ -121,7 +121,7 @@ function Filters({ meters, from }: FiltersProps) {
   );
 }
 
-const COLUMNS: readonly Column<Entry>[] = [
+const COLUMNS: readonly Column<LedgerEntry>[] = [
   { name: "When", cell: ({ atMs }) => <Time atMs={atMs} /> },
   { name: "Meter", cell: ({ meter }) => meter },
   {
@@ -138,7 +138,7 @@ function signed(amount: number): string {
   return amount > 0 ? `+${formatCount(amount)}` : formatCount(amount);
 }
 
-function reasonOf(details: Entry["details"]) {
+function reasonOf(details: LedgerEntry["details"]) {
   const reason = details?.reason;
   return typeof reason === "string" ? <KeyText value={reason} /> : "";
 }

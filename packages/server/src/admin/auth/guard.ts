@@ -16,7 +16,7 @@ import { readSessionCookie } from "./session-cookie.js";
 import { isCsrfToken, type Sessions } from "./sessions.js";
 
 /** What a guard is made with. */
-export interface GuardOptions {
+export interface AdminGuardOptions {
   readonly admin: AdminConfig;
   /** The access tokens of the control plane; undefined without one. */
   readonly tokens: KnownTokens | undefined;
@@ -34,8 +34,8 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 const SCHEME = /^bearer +/i;
 
 /** Finds out who asks. */
-export class Guard {
-  readonly #options: GuardOptions;
+export class AdminGuard {
+  readonly #options: AdminGuardOptions;
   readonly #hosts: AllowedHosts;
   /** Compares with `admin.token`; without a token it admits programs of this machine. */
   readonly #auth: Auth;
@@ -43,7 +43,7 @@ export class Guard {
   readonly #isLocal: boolean;
 
   /** @throws ServerError if the port would be open to other machines without any token. */
-  constructor(options: GuardOptions) {
+  constructor(options: AdminGuardOptions) {
     const { token, listen, hosts = [] } = options.admin;
     const isOpen = token === undefined && options.tokens === undefined;
     if (isOpen && !isLoopback(listen.host)) {

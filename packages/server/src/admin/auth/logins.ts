@@ -8,7 +8,7 @@ import { type Clock, createLimiter, fixedWindow, type Limiter, memoryStore } fro
 import { ServerError } from "../../base/errors.js";
 import type { TrustedProxies } from "../../base/http/trusted-proxies.js";
 import { type Caller, isSecure } from "./caller.js";
-import type { Guard } from "./guard.js";
+import type { AdminGuard } from "./guard.js";
 import { toSessionCookie } from "./session-cookie.js";
 import type { Sessions } from "./sessions.js";
 
@@ -19,7 +19,7 @@ const ADDRESSES_MAX = 10_000;
 
 /** What logging in needs. */
 export interface LoginsOptions {
-  readonly guard: Guard;
+  readonly guard: AdminGuard;
   readonly sessions: Sessions;
   readonly trusted: TrustedProxies;
   readonly clock: Clock;

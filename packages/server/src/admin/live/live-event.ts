@@ -3,7 +3,7 @@
 
 import type { RuleCounts } from "../../telemetry/live/live-counts.js";
 import type { NodeRefusal, NodeSecond, NodeStore } from "../../telemetry/live/node-second.js";
-import type { KeyHash } from "../../telemetry/log/key-hash.js";
+import type { HashKey } from "../../telemetry/log/key-hash.js";
 import { LATENCY_BUCKETS_S } from "../../telemetry/metrics/latency.js";
 import type { OutcomeCounts } from "../../telemetry/tally/outcome-counts.js";
 import type { LiveSecond } from "../../telemetry/tally/second-history.js";
@@ -140,7 +140,7 @@ export function toLatency(counts: readonly number[]): LiveLatency | null {
 /** The busiest keys of a view, with their share of its decisions. @param toKey - Hashes keys, or leaves them. */
 export function toLiveKeys(
   { hottest, decisionsPerSecond }: Pick<NodeSecond, "hottest" | "decisionsPerSecond">,
-  toKey: KeyHash,
+  toKey: HashKey,
 ): LiveKey[] {
   return hottest.map(({ rule, key, perSecond }) => ({
     rule,
@@ -154,7 +154,7 @@ export function toLiveKeys(
 export function toLiveRefusal(
   { ageMs, request, endpoint, key, ...rest }: NodeRefusal,
   readAtMs: number,
-  hashKey: KeyHash | undefined,
+  hashKey: HashKey | undefined,
 ): LiveRefusal {
   const isShown = hashKey === undefined;
   return {

@@ -3,7 +3,7 @@
 
 import { wallMs } from "../../base/clock.js";
 import type { RuleCounts } from "../../telemetry/live/live-counts.js";
-import type { KeyHash } from "../../telemetry/log/key-hash.js";
+import type { HashKey } from "../../telemetry/log/key-hash.js";
 import { mergeSeconds } from "../../telemetry/merge.js";
 import type { LiveSecond } from "../../telemetry/tally/second-history.js";
 import type { AdminControl } from "../service-control.js";
@@ -46,7 +46,7 @@ export interface ViewSources {
   readonly reader: NodeReader;
   readonly fleet: Fleet;
   readonly others: OtherNodes;
-  readonly hashKey: KeyHash;
+  readonly hashKey: HashKey;
 }
 
 /** Makes what views are sent. */

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { ServerError } from "../../base/errors.js";
 import { randomId } from "../../base/random-id.js";
 import type { ChangeRequest } from "../../control/changes/changes.js";
-import type { KeyedRequest } from "../../control/changes/keyed-acts.js";
+import type { KeyedChange } from "../../control/changes/keyed-acts.js";
 import type { AdminRequest } from "../route.js";
 
 /** Says why a change is made, where the body has no `reason`. */
@@ -23,7 +23,7 @@ export function toChange(request: AdminRequest): ChangeRequest {
   const reason = said ?? String(message.headers[REASON_HEADER] ?? "");
   if (reason.length > REASON_LENGTH_MAX)
     throw invalid(`a reason has at most ${REASON_LENGTH_MAX} characters`);
-  const keyed = toKeyedRequest(request);
+  const keyed = toKeyedChange(request);
   const id = keyed?.request ?? randomId(32);
   return { id, keyOwner: keyed?.owner, actor: caller.name, origin: caller.origin, reason };
 }
@@ -33,7 +33,7 @@ export function toChange(request: AdminRequest): ChangeRequest {
  *
  * @throws ServerError `SLUICE_REQUEST_INVALID` if the key is empty or too long.
  */
-export function toKeyedRequest(request: AdminRequest): KeyedRequest | undefined {
+export function toKeyedChange(request: AdminRequest): KeyedChange | undefined {
   const { caller, message, input } = request;
   const key = message.headers["idempotency-key"];
   if (key === undefined) return undefined;

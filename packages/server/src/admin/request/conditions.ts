@@ -7,7 +7,7 @@ import { ConflictError } from "../../control/changes/changes.js";
 import { PreconditionError } from "../replies/admin-reply.js";
 
 /** What a request says of the revision that it replaces. */
-export interface Condition {
+export interface RevisionCondition {
   /** 0: it must not be there yet. Undefined: any, if there is one. */
   readonly revision: number | undefined;
   /** Whether the request says so: without a header, only something new may be written. */
@@ -19,7 +19,7 @@ export interface Condition {
  *
  * @throws ServerError `SLUICE_REQUEST_INVALID` if it is said in another form.
  */
-export function conditionOf(headers: IncomingHttpHeaders): Condition {
+export function conditionOf(headers: IncomingHttpHeaders): RevisionCondition {
   const { "if-match": match, "if-none-match": noneMatch } = headers;
   if (noneMatch !== undefined) {
     if (noneMatch.trim() === "*" && match === undefined) return { revision: 0, isSaid: true };
@@ -35,7 +35,10 @@ export function removedRevision(headers: IncomingHttpHeaders): number | undefine
 }
 
 /** An edit that did not say what it replaces, and met something, has to say it. */
-export async function underCondition<T>({ isSaid }: Condition, edit: () => Promise<T>): Promise<T> {
+export async function underCondition<T>(
+  { isSaid }: RevisionCondition,
+  edit: () => Promise<T>,
+): Promise<T> {
   try {
     return await edit();
   } catch (error) {

@@ -10,7 +10,7 @@ import { type CancelTimer, every } from "../clock.js";
 export const POLL_MS = 1_000;
 
 /** How files are watched. */
-export interface WatchOptions {
+export interface WatchFilesOptions {
   /** The state of the files when they were read. Default: their state now. */
   readonly mark?: string;
   /** How often they are polled, in milliseconds; default 1,000. */
@@ -22,7 +22,7 @@ export interface WatchOptions {
 /** Watches until the returned function is called. `look` returns the state of the files, and never rejects. */
 export function watchFiles(
   look: () => Promise<string>,
-  { mark, pollMs = POLL_MS, onChange }: WatchOptions,
+  { mark, pollMs = POLL_MS, onChange }: WatchFilesOptions,
 ): CancelTimer {
   let latest = mark;
   let taken = mark;

@@ -1,10 +1,10 @@
 // Sends responses of the library on exchanges of the HTTP/1.1 server.
 
-import type { Refusal, Reply } from "sluice/http";
+import type { Refusal, WholeResponse } from "sluice/http";
 import { type Exchange, RepeatedReply } from "sluice-http1";
 
 /** Sends a whole response, with `lines` in front of its headers. */
-export function sendReply(exchange: Exchange, reply: Reply, lines: string): void {
+export function sendReply(exchange: Exchange, reply: WholeResponse, lines: string): void {
   exchange.reply(reply.status, toLines(reply, lines), reply.body);
 }
 
@@ -13,10 +13,10 @@ export class RefusalSender {
   #refusal: Refusal | undefined = undefined;
   #lines = "";
   #repeated: RepeatedReply | undefined = undefined;
-  readonly #toReply: (refusal: Refusal) => Reply;
+  readonly #toReply: (refusal: Refusal) => WholeResponse;
 
   /** @param toReply - What is sent for a refusal. Default: the refusal as it is. */
-  constructor(toReply: (refusal: Refusal) => Reply = asItIs) {
+  constructor(toReply: (refusal: Refusal) => WholeResponse = asItIs) {
     this.#toReply = toReply;
   }
 
@@ -35,15 +35,15 @@ export class RefusalSender {
   }
 }
 
-function asItIs(refusal: Refusal): Reply {
+function asItIs(refusal: Refusal): WholeResponse {
   return refusal;
 }
 
-function toRepeated(reply: Reply, lines: string): RepeatedReply {
+function toRepeated(reply: WholeResponse, lines: string): RepeatedReply {
   return new RepeatedReply(reply.status, toLines(reply, lines), reply.body);
 }
 
-function toLines({ fields }: Reply, lines: string): string {
+function toLines({ fields }: WholeResponse, lines: string): string {
   let head = lines;
   for (let i = 0; i < fields.length; i += 2) {
     // The exchange writes what frames the body.

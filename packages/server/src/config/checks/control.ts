@@ -1,10 +1,10 @@
 // What the section of the control plane has to say: a database or a control node to follow, one of the two.
 
 import type { FileValues } from "../description/file.js";
-import type { Problems } from "../problems.js";
+import type { ConfigProblems } from "../problems.js";
 
 /** Checks which kind of node it is, and that nothing is said of the other kind. */
-export function checkControl({ control }: FileValues, problems: Problems): void {
+export function checkControl({ control }: FileValues, problems: ConfigProblems): void {
   if (control === undefined) return;
   const { database, follow, token, caFile } = control;
   if (database === undefined && follow === undefined) {

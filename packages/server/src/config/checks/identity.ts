@@ -2,13 +2,13 @@
 
 import type { Path } from "sluice/shapes";
 import type { FileValues } from "../description/file.js";
-import type { Problems } from "../problems.js";
+import type { ConfigProblems } from "../problems.js";
 
 type IdentityValues = FileValues["identity"];
 type SourceValues = NonNullable<IdentityValues["user"]>;
 
 /** Checks where facts come from, and the keys of tokens. */
-export function checkIdentity({ identity }: FileValues, problems: Problems): void {
+export function checkIdentity({ identity }: FileValues, problems: ConfigProblems): void {
   for (const name of ["user", "tenant", "tier"] as const) {
     checkSource(identity[name], ["identity", name], identity, problems);
   }
@@ -19,7 +19,7 @@ export function checkIdentity({ identity }: FileValues, problems: Problems): voi
 }
 
 /** Checks that there is a control plane that knows API keys, if they are to be resolved. */
-export function checkApiKeys({ identity, control }: FileValues, problems: Problems): void {
+export function checkApiKeys({ identity, control }: FileValues, problems: ConfigProblems): void {
   const { apiKeys, unknownKeys, keyLookupsPerSecond } = identity;
   if (apiKeys !== undefined) {
     if (control !== undefined) return;
@@ -35,7 +35,7 @@ function checkSource(
   source: SourceValues | undefined,
   path: Path,
   { jwt, trustedProxies = [] }: IdentityValues,
-  problems: Problems,
+  problems: ConfigProblems,
 ): void {
   if (source === undefined) return;
   const { header, claim, trust } = source;
@@ -53,7 +53,7 @@ function checkSource(
 
 const KEY_FIELDS = ["keyFile", "jwksFile", "jwksUrl", "secret"] as const;
 
-function checkKeys({ jwt }: IdentityValues, problems: Problems): void {
+function checkKeys({ jwt }: IdentityValues, problems: ConfigProblems): void {
   if (jwt === undefined) return;
   const given = KEY_FIELDS.filter((field) => jwt[field] !== undefined);
   if (given.length !== 1) {

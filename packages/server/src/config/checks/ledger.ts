@@ -2,7 +2,7 @@
 
 import { isLoopback } from "../../base/http/loopback.js";
 import type { FileValues } from "../description/file.js";
-import type { Problems } from "../problems.js";
+import type { ConfigProblems } from "../problems.js";
 
 /** Each may have a few requests in flight. */
 const WEBHOOKS_MAX = 20;
@@ -13,7 +13,7 @@ type WebhookValues = NonNullable<FileValues["ledger"]>["webhooks"][string];
  * Checks that a control node, whose API shows the ledger, has it in its own database, and that webhooks have a database
  * and a protected way.
  */
-export function checkLedger({ ledger, control }: FileValues, problems: Problems): void {
+export function checkLedger({ ledger, control }: FileValues, problems: ConfigProblems): void {
   if (ledger?.database !== undefined && control?.database !== undefined) {
     problems.add(
       ["ledger", "database"],
@@ -33,7 +33,7 @@ export function checkLedger({ ledger, control }: FileValues, problems: Problems)
   for (const [name, webhook] of webhooks) checkWebhook(name, webhook, problems);
 }
 
-function checkWebhook(name: string, webhook: WebhookValues, problems: Problems): void {
+function checkWebhook(name: string, webhook: WebhookValues, problems: ConfigProblems): void {
   const { url, secret, previousSecret, caFile, allowHttp } = webhook;
   const path = ["ledger", "webhooks", name];
   const isHttp = url.startsWith("http:");

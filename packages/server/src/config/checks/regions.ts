@@ -1,13 +1,13 @@
 // What the section of regions has to fit: stores for its own region and for home, and Redis as the store.
 
 import type { FileValues } from "../description/file.js";
-import type { Problems } from "../problems.js";
+import type { ConfigProblems } from "../problems.js";
 import { isRedisUrl, REDIS_URL_EXAMPLE } from "./redis-url.js";
 
 const REGIONS_MAX = 32;
 
 /** Checks that regions have stores. */
-export function checkRegions({ regions, store }: FileValues, problems: Problems): void {
+export function checkRegions({ regions, store }: FileValues, problems: ConfigProblems): void {
   if (regions === undefined) return;
   const names = Object.keys(regions.stores);
   if (names.length === 0 || names.length > REGIONS_MAX) {

@@ -4,7 +4,7 @@
 import type { IdentityOptions } from "sluice/http";
 import { isLoopback } from "../../base/http/loopback.js";
 import type { FileValues } from "../description/file.js";
-import type { Problems } from "../problems.js";
+import type { ConfigProblems } from "../problems.js";
 import type { ConfigSections, SectionName } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";
 import { checkControl } from "./control.js";
@@ -21,7 +21,7 @@ import { readRules } from "./rules.js";
 /** Looks at sections that are good. */
 interface Check {
   readonly needs: readonly SectionName[];
-  readonly run: (values: FileValues, problems: Problems) => void;
+  readonly run: (values: FileValues, problems: ConfigProblems) => void;
 }
 
 const checks: readonly Check[] = [
@@ -39,13 +39,13 @@ const checks: readonly Check[] = [
 ];
 
 /** What checks have made of sections. */
-export interface Checked {
+export interface CheckedSections {
   /** Undefined if it has problems. */
   readonly identity: IdentityOptions | undefined;
 }
 
 /** Adds what is wrong between sections, and with the files that they name, to the problems of a sections. */
-export function crossCheck(sections: ConfigSections, at: ResolvePath): Checked {
+export function crossCheck(sections: ConfigSections, at: ResolvePath): CheckedSections {
   const { problems } = sections;
   for (const { needs, run } of checks) {
     if (sections.isGood(...needs)) run(sections.values as FileValues, problems);
@@ -60,7 +60,7 @@ export function crossCheck(sections: ConfigSections, at: ResolvePath): Checked {
   return { identity };
 }
 
-function checkListeners(values: FileValues, problems: Problems): void {
+function checkListeners(values: FileValues, problems: ConfigProblems): void {
   const { gateway, decision, envoy, control } = values;
   // A control node may have the admin port alone.
   if (control?.database !== undefined) return;
@@ -69,7 +69,7 @@ function checkListeners(values: FileValues, problems: Problems): void {
   }
 }
 
-function checkRulesAreThere(values: FileValues, problems: Problems): void {
+function checkRulesAreThere(values: FileValues, problems: ConfigProblems): void {
   const { gateway, decision, rules, control } = values;
   if ((rules ?? control) !== undefined || (gateway ?? decision) === undefined) return;
   const listener = gateway === undefined ? "decision" : "gateway";
@@ -79,7 +79,7 @@ function checkRulesAreThere(values: FileValues, problems: Problems): void {
   );
 }
 
-function checkTimeouts({ gateway }: FileValues, problems: Problems): void {
+function checkTimeouts({ gateway }: FileValues, problems: ConfigProblems): void {
   if (gateway === undefined || gateway.requestTimeoutMs === 0) return;
   const { headersTimeoutMs, requestTimeoutMs } = gateway;
   if (headersTimeoutMs <= requestTimeoutMs) return;
@@ -95,7 +95,7 @@ const ACCESS_TOKEN_START = "slt_";
  * command reads its token from the variable that sets `admin.token`, and one of a viewer, left in the shell that starts
  * the service, would give its holder every right, beyond revocation.
  */
-function checkAdmin({ admin, control }: FileValues, problems: Problems): void {
+function checkAdmin({ admin, control }: FileValues, problems: ConfigProblems): void {
   if (admin.token?.startsWith(ACCESS_TOKEN_START)) {
     problems.add(
       ["admin", "token"],
@@ -111,7 +111,7 @@ function checkAdmin({ admin, control }: FileValues, problems: Problems): void {
   );
 }
 
-function checkDecision({ decision }: FileValues, problems: Problems): void {
+function checkDecision({ decision }: FileValues, problems: ConfigProblems): void {
   if (decision === undefined || decision.tokens.length > 0 || isLoopback(decision.listen.host))
     return;
   const seen = `${toListenText(decision.listen)} is open to other machines`;
@@ -123,7 +123,7 @@ const STORE_FIELDS = {
   redis: ["url", "keyPrefix", "timeoutMs", "failReadiness"],
 } as const;
 
-function checkStore({ store, regions }: FileValues, problems: Problems): void {
+function checkStore({ store, regions }: FileValues, problems: ConfigProblems): void {
   const other = store.kind === "memory" ? "redis" : "memory";
   for (const field of STORE_FIELDS[other]) {
     if (store[field] === undefined) continue;

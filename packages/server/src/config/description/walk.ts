@@ -5,14 +5,14 @@ import type { Fields, Path, Shape } from "sluice/shapes";
 import type { ConfigShape } from "./shapes.js";
 
 /** A place in the description. */
-export type Node =
+export type DescriptionNode =
   | { readonly kind: "section"; readonly fields: Fields }
   | { readonly kind: "map"; readonly entry: Shape<unknown> }
   | { readonly kind: "list"; readonly entry: Shape<unknown> }
   | { readonly kind: "value"; readonly shape: ConfigShape<unknown> };
 
 /** What a shape describes. */
-export function toNode(shape: Shape<unknown>): Node {
+export function toNode(shape: Shape<unknown>): DescriptionNode {
   const { fields, values, items } = shape;
   if (fields !== undefined) return { kind: "section", fields };
   if (values !== undefined) return { kind: "map", entry: values };
@@ -21,7 +21,7 @@ export function toNode(shape: Shape<unknown>): Node {
 }
 
 /** What the description has at a path; undefined if there is nothing. */
-export function nodeAt(root: Shape<unknown>, path: Path): Node | undefined {
+export function nodeAt(root: Shape<unknown>, path: Path): DescriptionNode | undefined {
   let node = toNode(root);
   for (const step of path) {
     const child = childOf(node, step);
@@ -31,7 +31,7 @@ export function nodeAt(root: Shape<unknown>, path: Path): Node | undefined {
   return node;
 }
 
-function childOf(node: Node, step: string | number): Shape<unknown> | undefined {
+function childOf(node: DescriptionNode, step: string | number): Shape<unknown> | undefined {
   if (node.kind === "section") {
     const { fields } = node;
     return Object.hasOwn(fields, step) ? fields[step].shape : undefined;

@@ -6,7 +6,7 @@ import { isRecord, type Path } from "sluice/shapes";
 import { parse } from "yaml";
 import { fileSection } from "../description/file.js";
 import { nodeAt, toNode } from "../description/walk.js";
-import { type Problems, toPathText } from "../problems.js";
+import { type ConfigProblems, toPathText } from "../problems.js";
 import { childOf, findVariable, isOurs, listVariables, toWords } from "./variable-names.js";
 
 /**
@@ -16,7 +16,7 @@ import { childOf, findVariable, isOurs, listVariables, toWords } from "./variabl
 export function applyEnvironment(
   value: Record<string, unknown>,
   env: NodeJS.ProcessEnv,
-  problems: Problems,
+  problems: ConfigProblems,
 ): ReadonlyMap<string, string> {
   const variables = new Map<string, string>();
   for (const name of Object.keys(env).sort()) {

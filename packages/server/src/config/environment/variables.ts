@@ -2,7 +2,7 @@
 // file is parsed: what they stand for can't change its structure. Names of fields are never replaced.
 
 import type { Path } from "sluice/shapes";
-import { ConfigError, type Problems, toPathText } from "../problems.js";
+import { ConfigError, type ConfigProblems, toPathText } from "../problems.js";
 
 /** The most values of a configuration, those of aliases counted wherever they are. */
 export const VALUES_MAX = 500_000;
@@ -21,7 +21,7 @@ export interface Replaced {
 export function replaceVariables(
   value: unknown,
   env: NodeJS.ProcessEnv,
-  problems: Problems,
+  problems: ConfigProblems,
 ): Replaced {
   const written = new Map<string, string>();
   let valueCount = 0;
@@ -73,7 +73,7 @@ function replaceIn(
 }
 
 /** A name that means something to JavaScript would vanish on the way, and nothing may vanish. */
-function isName(name: string, path: Path, problems: Problems): boolean {
+function isName(name: string, path: Path, problems: ConfigProblems): boolean {
   if (name !== "__proto__") return true;
   problems.add([...path, name], "can't be a name");
   return false;

@@ -48,7 +48,7 @@ export interface Edit {
 export type PlanEdits = (entities: Entities) => Promise<readonly Edit[]> | readonly Edit[];
 
 /** Something that was done and changed no entity, such as a counter that was reset: only the audit log has it. */
-export interface Act {
+export interface AuditedAct {
   readonly action: string;
   readonly kind: ActKind;
   /** What it was done to. */
@@ -135,7 +135,7 @@ export class Changes {
    *
    * @throws ServerError `SLUICE_DATABASE_UNAVAILABLE` if the database stays unavailable.
    */
-  record(request: ChangeRequest, act: Act): Promise<readonly AuditEntry[]> {
+  record(request: ChangeRequest, act: AuditedAct): Promise<readonly AuditEntry[]> {
     return this.#once(request, (_, log) =>
       log.append({ ...act, before: undefined, after: act.details }),
     );

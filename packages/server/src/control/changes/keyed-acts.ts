@@ -9,7 +9,7 @@ import { statements } from "../sql/statements.js";
 import type { EntityBody } from "./entity.js";
 
 /** A request with an Idempotency-Key. */
-export interface KeyedRequest {
+export interface KeyedChange {
   /** A hash of the key and of the caller that it belongs to. */
   readonly owner: string;
   /** A hash of the whole request. */
@@ -55,7 +55,7 @@ export class KeyedActs {
   }
 
   /** Claims an act: undefined if it is the caller's to do, or what is known of it if it was claimed before. */
-  async claim({ owner, request }: KeyedRequest): Promise<ClaimedAct | undefined> {
+  async claim({ owner, request }: KeyedChange): Promise<ClaimedAct | undefined> {
     if (this.#underWay.get(owner) === true) return this.#read({ owner, request });
     this.#underWay.set(owner, true);
     try {
@@ -69,18 +69,18 @@ export class KeyedActs {
   }
 
   /** Keeps the answer of an act that was done. */
-  async finish({ owner }: KeyedRequest, answer: EntityBody): Promise<void> {
+  async finish({ owner }: KeyedChange, answer: EntityBody): Promise<void> {
     await this.#database.query(statements.finishAct, [owner, JSON.stringify(answer)]);
     this.#underWay.delete(owner);
   }
 
   /** Gives up a claim, because the act was not done, or may be done again. If this rejects, only this process can try. */
-  async release({ owner }: KeyedRequest): Promise<void> {
+  async release({ owner }: KeyedChange): Promise<void> {
     this.#underWay.delete(owner);
     await this.#database.query(statements.releaseAct, [owner]);
   }
 
-  async #claim({ owner, request }: KeyedRequest): Promise<ClaimedAct | undefined> {
+  async #claim({ owner, request }: KeyedChange): Promise<ClaimedAct | undefined> {
     const nowMs = this.#now();
     await this.#database.query(statements.forgetActs, [nowMs - ACT_KEPT_MS]);
     const values = [owner, request, nowMs, this.#claimer];
@@ -91,7 +91,7 @@ export class KeyedActs {
     return isOwn && known.request === request ? undefined : known;
   }
 
-  async #read({ owner, request }: KeyedRequest): Promise<ReadAct> {
+  async #read({ owner, request }: KeyedChange): Promise<ReadAct> {
     const [row] = await this.#database.query<ActRow>(statements.readAct, [owner]);
     // Released between the two: as good as under way.
     if (row === undefined) return { request, answer: undefined };

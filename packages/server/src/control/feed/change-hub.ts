@@ -5,7 +5,7 @@ import { nextTurn, readMs } from "../../base/clock.js";
 import type { Unsubscribe } from "../../database/database.js";
 import type { EntityKind } from "../changes/entity.js";
 import { ENTITY_KINDS } from "../changes/entity.js";
-import type { ControlState, NodeChange, Position } from "../state/state.js";
+import type { ControlState, NodeChange, StatePosition } from "../state/state.js";
 import { FEED_FORMAT, toLine } from "./feed-lines.js";
 
 /** How many changes are at hand for those that come back. */
@@ -31,12 +31,12 @@ interface KeptChange {
 export interface NextLines {
   /** Empty if there are none. */
   readonly text: string;
-  readonly position: Position;
+  readonly position: StatePosition;
 }
 
 interface KeptSnapshot {
   /** Of the attempt that is under way or has worked. */
-  position: Position;
+  position: StatePosition;
   readonly madeAtMs: number;
   readonly pieces: Promise<readonly string[]>;
 }
@@ -57,7 +57,7 @@ export class ChangeHub {
   }
 
   /** The last change that can be handed out. */
-  get position(): Position {
+  get position(): StatePosition {
     return this.#state.position;
   }
 
@@ -97,7 +97,7 @@ export class ChangeHub {
    *
    * @returns Undefined if they are not at hand, or the position is of another history: a snapshot is needed.
    */
-  linesAfter(position: Position): readonly string[] | undefined {
+  linesAfter(position: StatePosition): readonly string[] | undefined {
     const at = this.#indexAfter(position);
     return at === undefined ? undefined : this.#kept.slice(at).map(({ line }) => line);
   }
@@ -107,7 +107,7 @@ export class ChangeHub {
    *
    * @returns Undefined if a snapshot is needed.
    */
-  nextAfter(position: Position, lengthMax: number): NextLines | undefined {
+  nextAfter(position: StatePosition, lengthMax: number): NextLines | undefined {
     const at = this.#indexAfter(position);
     if (at === undefined) return undefined;
     let last = this.#kept[at];
@@ -147,7 +147,7 @@ export class ChangeHub {
   }
 
   /** Where the next change is, or will be. Undefined: a snapshot is needed. */
-  #indexAfter({ sequence, hash }: Position): number | undefined {
+  #indexAfter({ sequence, hash }: StatePosition): number | undefined {
     const head = this.position;
     if (sequence > head.sequence) return this.#kept.length;
     if (sequence === head.sequence) return isSame(hash, head.hash) ? this.#kept.length : undefined;
@@ -168,7 +168,7 @@ export class ChangeHub {
   }
 
   /** Starts over when API keys have moved meanwhile, and in the end does not let others have their turn. */
-  async #makeSnapshot(made: { position: Position }): Promise<readonly string[]> {
+  async #makeSnapshot(made: { position: StatePosition }): Promise<readonly string[]> {
     for (let attempt = 1; ; attempt++) {
       made.position = this.position;
       const pieces = await this.#tryToMake(made.position, attempt < ATTEMPTS_MAX);
@@ -182,7 +182,7 @@ export class ChangeHub {
    * @returns Undefined if entities have moved, so that some may be missing.
    */
   async #tryToMake(
-    { sequence, hash }: Position,
+    { sequence, hash }: StatePosition,
     takesTurns: boolean,
   ): Promise<readonly string[] | undefined> {
     const pieces = [toLine({ format: FEED_FORMAT, sequence, hash })];

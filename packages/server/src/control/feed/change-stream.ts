@@ -5,7 +5,7 @@ import type { IncomingMessage } from "node:http";
 import { formatDuration } from "sluice/shapes";
 import { after, type CancelTimer, readMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import type { NodeChange, Position } from "../state/state.js";
+import type { NodeChange, StatePosition } from "../state/state.js";
 import { type Heartbeat, LineSplitter, type LiveAsk, readStreamLine } from "./feed-lines.js";
 
 /** Without a byte for so long, a stream is closed: heartbeats come every second. */
@@ -65,7 +65,7 @@ export class ChangeStream {
   }
 
   /** What has come after a position. @throws ServerError `SLUICE_CONTROL_GAP` if a snapshot is needed. */
-  take({ sequence }: Position): readonly NodeChange[] {
+  take({ sequence }: StatePosition): readonly NodeChange[] {
     const changes = this.#waiting;
     this.#waiting = [];
     this.#waitingLength = 0;

@@ -8,7 +8,7 @@ import type { LastUses } from "../keys/key-uses.js";
 import { writeLastUses } from "../keys/stored-uses.js";
 import { statements } from "../sql/statements.js";
 import type { ResolvingFeed } from "../state/control-feed.js";
-import type { NodeChange, NodeEntity, Position, Snapshot } from "../state/state.js";
+import type { NodeChange, NodeEntity, Snapshot, StatePosition } from "../state/state.js";
 
 const PAGE = 1_000;
 
@@ -38,7 +38,7 @@ export class DatabaseFeed implements ResolvingFeed {
     return { sequence, hash, entities };
   }
 
-  async changesAfter(position: Position): Promise<readonly NodeChange[]> {
+  async changesAfter(position: StatePosition): Promise<readonly NodeChange[]> {
     const values = [position.sequence, PAGE];
     const rows = await this.#database.query<AuditRow>(statements.listAudit, values);
     if (rows.length === 0) mustBeAt(position, await this.#head());
@@ -53,15 +53,15 @@ export class DatabaseFeed implements ResolvingFeed {
     return writeLastUses(this.#database, uses);
   }
 
-  async #head(): Promise<Position> {
-    const [head] = await this.#database.query<Position & Row>(statements.readHead);
+  async #head(): Promise<StatePosition> {
+    const [head] = await this.#database.query<StatePosition & Row>(statements.readHead);
     if (head === undefined) throw new ServerError("SLUICE_DATABASE_FAILED", "the head is missing");
     return head;
   }
 }
 
 /** A database that is restored from a backup ends before the node, or elsewhere. */
-function mustBeAt({ sequence, hash }: Position, head: Position): void {
+function mustBeAt({ sequence, hash }: StatePosition, head: StatePosition): void {
   const isElsewhere = head.sequence === sequence && hash !== "" && head.hash !== hash;
   if (head.sequence >= sequence && !isElsewhere) return;
   const seen = `the node is at change ${sequence}, which the database does not have`;

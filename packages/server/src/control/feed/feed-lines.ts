@@ -9,7 +9,7 @@ import type { NodeChange, NodeEntity, Snapshot } from "../state/state.js";
 export const FEED_TYPE = "application/x-ndjson";
 
 /** The first line of a snapshot. */
-export interface SnapshotHeader {
+export interface FeedSnapshotHeader {
   readonly format: number;
   readonly sequence: number;
   readonly hash: string;
@@ -100,7 +100,7 @@ function isEntity({ sequence, kind, id, body }: Partial<NodeEntity>): boolean {
   return isSequence(sequence) && isNamed && isRecord(body);
 }
 
-function isHeader({ sequence, hash }: Partial<SnapshotHeader>): boolean {
+function isHeader({ sequence, hash }: Partial<FeedSnapshotHeader>): boolean {
   return isSequence(sequence) && typeof hash === "string";
 }
 
@@ -111,19 +111,19 @@ function isSequence(value: unknown): boolean {
 /** Puts the lines of a snapshot together again. */
 export class SnapshotReader {
   readonly #entities: NodeEntity[] = [];
-  #header: SnapshotHeader | undefined;
+  #header: FeedSnapshotHeader | undefined;
   #isWhole = false;
 
   /** Takes the next line. */
   add(line: string): void {
-    const value = parse(line) as Partial<SnapshotHeader & SnapshotEnd>;
+    const value = parse(line) as Partial<FeedSnapshotHeader & SnapshotEnd>;
     if (this.#header === undefined) {
       if (value.format !== FEED_FORMAT)
         throw unreadable(
           `a snapshot of format ${show(value.format)}, and this version reads ${FEED_FORMAT}`,
         );
       if (!isHeader(value)) throw unreadable(`the line ${show(line)}`);
-      this.#header = value as SnapshotHeader;
+      this.#header = value as FeedSnapshotHeader;
     } else if (value.end !== undefined) this.#isWhole = value.end === this.#entities.length;
     else if (isEntity(value as Partial<NodeEntity>)) this.#entities.push(value as NodeEntity);
     // A state is replaced as a whole: what can't be used must not cost the one that is there.

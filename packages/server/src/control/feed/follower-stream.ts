@@ -2,7 +2,7 @@
 // in memory for a slow one is a piece or two, whether it is behind by ten thousand changes or by one long line.
 
 import { readMs, wallMs } from "../../base/clock.js";
-import type { Position } from "../state/state.js";
+import type { StatePosition } from "../state/state.js";
 import type { ChangeHub } from "./change-hub.js";
 import { type LiveAsk, toLine } from "./feed-lines.js";
 
@@ -52,7 +52,7 @@ export interface FollowerStatus extends FollowerReport {
 export interface NewFollower {
   readonly sink: FollowerSink;
   /** The last change that it has. */
-  readonly position: Position;
+  readonly position: StatePosition;
   readonly report: FollowerReport;
   /** What its access token is known by. */
   readonly token: string;
@@ -86,7 +86,7 @@ export class FollowerStream {
   readonly #sink: FollowerSink;
   readonly #owner: StreamOwner;
   /** The last change of what was taken from the hub. */
-  #position: Position;
+  #position: StatePosition;
   /** Lines that are being written, and how much of them was; empty between lines. */
   #text = "";
   #written = 0;

@@ -11,7 +11,7 @@ import type { NodeLive } from "../../telemetry/live/node-second.js";
 import { createRandom } from "../../telemetry/random.js";
 import type { LastUses } from "../keys/key-uses.js";
 import type { ResolvingFeed } from "../state/control-feed.js";
-import type { NodeChange, Position, Snapshot } from "../state/state.js";
+import type { NodeChange, Snapshot, StatePosition } from "../state/state.js";
 import { ChangeStream, unavailable } from "./change-stream.js";
 import { FEED_TYPE, LineSplitter, type LiveAsk, SnapshotReader } from "./feed-lines.js";
 import type { NodeReport } from "./feed-server.js";
@@ -50,7 +50,7 @@ export class HttpFeed implements ResolvingFeed {
   #retryAtMs = 0;
   #problem: unknown;
   #cancelRetry: CancelTimer = () => {};
-  #position: Position = { sequence: 0, hash: "" };
+  #position: StatePosition = { sequence: 0, hash: "" };
   #reported = -1;
   #reportedAtMs = 0;
   #isReading = false;
@@ -73,7 +73,7 @@ export class HttpFeed implements ResolvingFeed {
     }
   }
 
-  async changesAfter(position: Position): Promise<readonly NodeChange[]> {
+  async changesAfter(position: StatePosition): Promise<readonly NodeChange[]> {
     this.#position = position;
     if (this.#stream === undefined) await this.#open(position);
     const stream = this.#stream;
@@ -113,7 +113,7 @@ export class HttpFeed implements ResolvingFeed {
     return reader.finish();
   }
 
-  async #open({ sequence, hash }: Position): Promise<void> {
+  async #open({ sequence, hash }: StatePosition): Promise<void> {
     this.#mustWait();
     const { node, instance, version } = this.#options;
     const query = new URLSearchParams({ after: String(sequence), hash, node, instance, version });

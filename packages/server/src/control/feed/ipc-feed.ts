@@ -6,7 +6,7 @@ import type { Unsubscribe } from "../../database/database.js";
 import type { LastUses } from "../keys/key-uses.js";
 import type { ResolvingFeed } from "../state/control-feed.js";
 import type { NodeSwitch, NodeSwitches } from "../state/node-switches.js";
-import type { NodeChange, Position, Snapshot } from "../state/state.js";
+import type { NodeChange, Snapshot, StatePosition } from "../state/state.js";
 import type { ChangeHub } from "./change-hub.js";
 import { LineSplitter, SnapshotReader } from "./feed-lines.js";
 
@@ -17,7 +17,7 @@ export type AskPrimary = (what: string, value?: unknown) => Promise<unknown>;
 export interface FeedHandlers {
   controlSnapshot(): Promise<readonly string[]>;
   /** Null: a snapshot is needed. */
-  controlChanges(position: Position): readonly string[] | null;
+  controlChanges(position: StatePosition): readonly string[] | null;
   /** Asks the control plane, and resolves with how long ago the primary's state was known to be current. */
   controlCatchUp(): Promise<number>;
   /** The switches of this node alone. */
@@ -64,7 +64,7 @@ export class IpcFeed implements ResolvingFeed {
     return reader.finish();
   }
 
-  async changesAfter(position: Position): Promise<readonly NodeChange[]> {
+  async changesAfter(position: StatePosition): Promise<readonly NodeChange[]> {
     const lines = (await this.#ask("controlChanges", position)) as readonly string[] | null;
     if (lines === null) {
       throw new ServerError("SLUICE_CONTROL_GAP", "the primary does not have the next change");

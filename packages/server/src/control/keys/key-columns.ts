@@ -38,7 +38,7 @@ export function toRowWord(row: number, flags: number): number {
 }
 
 /** The rows of a table. */
-export interface Columns {
+export interface KeyColumns {
   /** `ID_WORDS` words for each row. */
   readonly ids: Uint32Array;
   readonly hashes: Uint8Array;
@@ -49,8 +49,8 @@ export interface Columns {
 }
 
 /** Columns of this many rows, with what the earlier ones had. */
-export function toColumns(rows: number, before?: Columns): Columns {
-  const columns: Columns = {
+export function toColumns(rows: number, before?: KeyColumns): KeyColumns {
+  const columns: KeyColumns = {
     ids: new Uint32Array(rows * ID_WORDS),
     hashes: new Uint8Array(rows * HASH_BYTES),
     expiries: new Float64Array(rows),
@@ -68,7 +68,7 @@ export function toColumns(rows: number, before?: Columns): Columns {
 
 /** Copies a row over another. */
 export function moveRow(
-  { ids, hashes, expiries, sequences, countedAs }: Columns,
+  { ids, hashes, expiries, sequences, countedAs }: KeyColumns,
   from: number,
   to: number,
 ): void {
@@ -80,19 +80,19 @@ export function moveRow(
 }
 
 /** Whether the id of a row has these words. */
-export function isIdOf({ ids }: Columns, row: number, a: number, b: number, c: number): boolean {
+export function isIdOf({ ids }: KeyColumns, row: number, a: number, b: number, c: number): boolean {
   const at = row * ID_WORDS;
   return ids[at] === a && ids[at + 1] === b && ids[at + 2] === c;
 }
 
 /** The hash of a row's id. */
-export function hashOfRow({ ids }: Columns, row: number): number {
+export function hashOfRow({ ids }: KeyColumns, row: number): number {
   const at = row * ID_WORDS;
   return hashOfWords(ids[at] as number, ids[at + 1] as number, ids[at + 2] as number);
 }
 
 /** The id of a row. */
-export function idOfRow({ ids }: Columns, row: number): string {
+export function idOfRow({ ids }: KeyColumns, row: number): string {
   const words = ids.subarray(row * ID_WORDS, (row + 1) * ID_WORDS);
   return String.fromCharCode(...[...words].flatMap(charsOf));
 }

@@ -3,7 +3,7 @@
 
 import type { Unsubscribe } from "../../database/database.js";
 import type { LastUses } from "../keys/key-uses.js";
-import type { NodeChange, Position, Snapshot } from "./state.js";
+import type { NodeChange, Snapshot, StatePosition } from "./state.js";
 
 /** A source of state. */
 export interface ControlFeed {
@@ -14,7 +14,7 @@ export interface ControlFeed {
    *
    * @throws ServerError `SLUICE_CONTROL_GAP` if that change is not there or no longer at hand: a snapshot is needed.
    */
-  changesAfter(position: Position): Promise<readonly NodeChange[]>;
+  changesAfter(position: StatePosition): Promise<readonly NodeChange[]>;
   /** Calls back when there may be changes. */
   subscribe(onChange: () => void): Unsubscribe;
 }

@@ -17,7 +17,7 @@ import { isQuick, readAhead } from "../../core/rules/known-rules.js";
 import {
   isSameWritten,
   parseWritten,
-  type RulesHolder,
+  type ReloadableRules,
   replaceAll,
   type WrittenRules,
 } from "../../core/rules-in-force.js";
@@ -67,7 +67,7 @@ const SLICED_RULES_MIN = 500;
 const SLICED_OVERRIDES_MIN = 1_000;
 
 /** Keeps a state in force until it is closed. */
-export class EnforcedState implements RulesHolder {
+export class EnforcedState implements ReloadableRules {
   readonly #options: EnforcedStateOptions;
   readonly #stop: Unsubscribe;
   /** The latest rules that were read, so that they are not read again for every plan or override that changes. */

@@ -18,7 +18,7 @@ export interface NodeEntity {
 }
 
 /** How far a node is: the number of the last change, and its hash, in which databases and their backups differ. */
-export interface Position {
+export interface StatePosition {
   readonly sequence: number;
   /** Empty if it is not known. */
   readonly hash: string;
@@ -74,7 +74,7 @@ export class ControlState {
   }
 
   /** The last change that it knows, with its hash. */
-  get position(): Position {
+  get position(): StatePosition {
     return { sequence: this.#sequence, hash: this.#hash };
   }
 

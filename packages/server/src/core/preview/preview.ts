@@ -4,7 +4,7 @@
 import { type CallerBlocks, type RuleException, type RuleSet, withExceptions } from "sluice/rules";
 import { nextTurn } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import type { ReplaySample, Surroundings } from "../replay/replay.js";
+import type { ReplayContext, ReplaySample } from "../replay/replay.js";
 import { type Replayings, replayBoth } from "../replay/replay-both.js";
 import type { UnjudgedRule } from "../replay/unjudged-rules.js";
 import { parseKnown, readAhead } from "../rules/known-rules.js";
@@ -13,7 +13,7 @@ import type { RulesText } from "../rules-text.js";
 import { Comparison, type Differences } from "./comparison.js";
 
 /** What a preview is made of. */
-export interface PreviewInput extends Surroundings {
+export interface PreviewInput extends ReplayContext {
   /** The draft, as it was written. */
   readonly text: string;
   /** With their exceptions. */

@@ -11,7 +11,7 @@ import {
 import { readMs } from "../../base/clock.js";
 import type { RegionsConfig } from "../../config/config.js";
 import type { RulesText } from "../rules-text.js";
-import { Replay, type Replayed, type ReplaySample, type Surroundings } from "./replay.js";
+import { Replay, type ReplayContext, type Replayed, type ReplaySample } from "./replay.js";
 import { type UnjudgedRule, unjudgedRules } from "./unjudged-rules.js";
 
 /** A replay as plain data, which a thread can be sent: rules as they were written. */
@@ -39,7 +39,7 @@ export interface Replayings {
 }
 
 /** Two sets of rules, and what is decided by them. */
-export interface ReplaySides extends Surroundings {
+export interface ReplaySides extends ReplayContext {
   readonly draft: RuleSet;
   readonly inForce: RuleSet;
   readonly samples: readonly ReplaySample[];

@@ -24,7 +24,7 @@ export interface ReplaySample {
 }
 
 /** What holds beside the rules, for the draft and for the rules in force alike. */
-export interface Surroundings {
+export interface ReplayContext {
   /** Default: all rules are on. */
   readonly switches?: SwitchStates | undefined;
   /** The regions that share limits. Default: there is one. */
@@ -53,7 +53,7 @@ export class Replay {
   #nowMs = 0;
 
   /** Compiles rules in slices, so that decisions of the service go on. @throws What keeps a policy from using them. */
-  static async of(rules: RuleSet, surroundings: Surroundings): Promise<Replay> {
+  static async of(rules: RuleSet, surroundings: ReplayContext): Promise<Replay> {
     const replay = new Replay(surroundings);
     try {
       const prepared = await replay.#policy.prepare(rules, surroundings.switches);
@@ -65,7 +65,7 @@ export class Replay {
     }
   }
 
-  private constructor({ findTenant, regions }: Surroundings) {
+  private constructor({ findTenant, regions }: ReplayContext) {
     const now = () => this.#nowMs;
     // Nothing is waited for: what timers would do, such as sweeping, changes no decision.
     const clock: Clock = { now, wall: now, after: () => () => {} };

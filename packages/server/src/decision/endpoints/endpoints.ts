@@ -13,7 +13,7 @@ import {
   isBatch,
   type LimitRequest,
 } from "../verbs/verb-inputs.js";
-import type { Call, KeyVerb, Verbs } from "../verbs/verbs.js";
+import type { KeyVerb, VerbCall, Verbs } from "../verbs/verbs.js";
 
 /** The name of the schema that an endpoint answers with. */
 export type AnswerName =
@@ -32,7 +32,7 @@ export interface Endpoint {
   readonly answer: AnswerName;
   readonly examples: Readonly<Record<string, unknown>>;
   /** Reads a body and answers with JSON. @throws ServerError or InputError if the body can't be used. */
-  run(body: Buffer, call: Call): MaybePromise<string>;
+  run(body: Buffer, call: VerbCall): MaybePromise<string>;
 }
 
 const facts = { method: "GET", path: "/api/items", ip: "203.0.113.10", user: "42" };
@@ -134,33 +134,36 @@ function oneOrMany(
   { request: shape, requestOrBatch: input }: Inputs,
   rest: {
     readonly examples: Readonly<Record<string, unknown>>;
-    readonly decide: (request: FactsRequest | LimitRequest, call: Call) => MaybePromise<string>;
+    readonly decide: (request: FactsRequest | LimitRequest, call: VerbCall) => MaybePromise<string>;
     /** The same for a limit and other keys than that of the request. */
-    readonly toKeyVerb: (request: LimitRequest, call: Call) => KeyVerb;
+    readonly toKeyVerb: (request: LimitRequest, call: VerbCall) => KeyVerb;
     /** Decides a batch. */
     readonly together: (
-      call: Call,
-      decideAll: (call: Call) => MaybePromise<string>,
+      call: VerbCall,
+      decideAll: (call: VerbCall) => MaybePromise<string>,
     ) => MaybePromise<string>;
     readonly onError: (error: unknown) => void;
   },
 ): Endpoint {
   const { examples, decide, toKeyVerb, together, onError } = rest;
   const reader = new TemplateReader(shape);
-  const run = (body: Buffer, call: Call): MaybePromise<string> => {
+  const run = (body: Buffer, call: VerbCall): MaybePromise<string> => {
     const read = reader.read(body);
     if (read === undefined) return parseAndRun(body, call);
     if (read instanceof RequestsByKey) return runKeys(read, call);
     return isMany(read) ? runMany(read.length, (place) => read[place], call) : decide(read, call);
   };
-  const parseAndRun = (body: Buffer, call: Call): MaybePromise<string> => {
+  const parseAndRun = (body: Buffer, call: VerbCall): MaybePromise<string> => {
     const read = readToFirstProblem(input, parseJson(body));
     if (!isBatch(read)) return decide(read, call);
     const { requests } = read;
     // Each is checked when its turn comes: an invalid one fails alone.
     return runMany(requests.length, (place) => readToFirstProblem(shape, requests[place]), call);
   };
-  const runKeys = ({ request, keys }: RequestsByKey<FactsRequest | LimitRequest>, whole: Call) =>
+  const runKeys = (
+    { request, keys }: RequestsByKey<FactsRequest | LimitRequest>,
+    whole: VerbCall,
+  ) =>
     together(whole, (call) => {
       // Made by the first that needs it: an invalid limit is an error in the place of each.
       let verb: KeyVerb | undefined;
@@ -175,7 +178,7 @@ function oneOrMany(
   const runMany = (
     count: number,
     requestAt: (place: number) => FactsRequest | LimitRequest,
-    whole: Call,
+    whole: VerbCall,
   ) =>
     together(whole, (call) =>
       answerBatch(count, {
@@ -194,7 +197,7 @@ function endpoint<T>(
   rest: {
     readonly answer: AnswerName;
     readonly examples: Readonly<Record<string, unknown>>;
-    readonly run: (request: T, call: Call) => MaybePromise<string>;
+    readonly run: (request: T, call: VerbCall) => MaybePromise<string>;
   },
 ): Endpoint {
   const { answer, examples, run } = rest;

@@ -7,8 +7,8 @@ import {
   createRequestHandler,
   HandledRequest,
   type IdentityOptions,
-  type Reply,
   type RequestHandler,
+  type WholeResponse,
 } from "sluice/http";
 import type { Policy } from "sluice/rules";
 import type { Exchange } from "sluice-http1";
@@ -146,7 +146,7 @@ export class ForwardAuth {
   }
 }
 
-function toReply({ status, fields, body }: Reply, variant: Variant): Reply {
+function toReply({ status, fields, body }: WholeResponse, variant: Variant): WholeResponse {
   return {
     status: statusFor(status, variant),
     fields: [...fields, STATUS_FIELD, `${status}`],

@@ -40,7 +40,7 @@ const attribute: Shape<string | number> = {
 };
 
 /** How API keys are read. */
-export interface ApiKeyInput {
+export interface ApiKeyReading {
   /** The secret that they are hashed with. */
   readonly keySecret: string | undefined;
   /** Whether they are resolved, and so read as they are. */
@@ -48,7 +48,7 @@ export interface ApiKeyInput {
 }
 
 /** The shape of facts. */
-export function toFactsShape({ keySecret, isResolved }: ApiKeyInput): Shape<Facts> {
+export function toFactsShape({ keySecret, isResolved }: ApiKeyReading): Shape<Facts> {
   return objectInPlace(
     {
       method: required(anyString(64), "`GET`, in any case."),

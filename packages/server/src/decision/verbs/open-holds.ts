@@ -12,7 +12,7 @@ const HOLDS_MAX = 100_000;
 export const RESERVATION_MS = 600_000;
 
 /** A reservation or a permit that a caller holds. */
-export type Hold =
+export type OpenHold =
   | {
       readonly kind: "reservation";
       commit(cost: number): MaybePromise<void>;
@@ -21,7 +21,7 @@ export type Hold =
   | { readonly kind: "permit"; release(): MaybePromise<void> };
 
 interface Kept {
-  readonly hold: Hold;
+  readonly hold: OpenHold;
   readonly untilMs: number;
 }
 
@@ -48,7 +48,7 @@ export class OpenHolds {
   }
 
   /** Keeps a hold for `forMs` and returns its id. */
-  add(hold: Hold, forMs: number): string {
+  add(hold: OpenHold, forMs: number): string {
     const nowMs = this.#options.nowMs();
     this.#sweep(nowMs);
     const id = this.#options.newId();
@@ -61,18 +61,18 @@ export class OpenHolds {
    *
    * @throws ServerError `SLUICE_HOLD_UNKNOWN` if there is no open hold of that kind.
    */
-  take<K extends Hold["kind"]>(id: string, kind: K): Extract<Hold, { kind: K }> {
+  take<K extends OpenHold["kind"]>(id: string, kind: K): Extract<OpenHold, { kind: K }> {
     const kept = this.#byId.get(id);
     if (kept?.hold.kind !== kind || kept.untilMs <= this.#options.nowMs()) {
       const why = "it was settled before, has expired or never was";
       throw new ServerError("SLUICE_HOLD_UNKNOWN", `no ${kind} ${show(id)}: ${why}`);
     }
     this.#byId.delete(id);
-    return kept.hold as Extract<Hold, { kind: K }>;
+    return kept.hold as Extract<OpenHold, { kind: K }>;
   }
 
   /** Puts back a hold that could not be settled, so that its caller may try again. */
-  putBack(id: string, hold: Hold): void {
+  putBack(id: string, hold: OpenHold): void {
     this.#byId.set(id, { hold, untilMs: this.#options.nowMs() + RESERVATION_MS });
   }
 

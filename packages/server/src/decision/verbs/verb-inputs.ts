@@ -16,7 +16,7 @@ import {
   wholeNumber,
 } from "sluice/shapes";
 import { show } from "../../base/errors.js";
-import { type ApiKeyInput, toFactsShape } from "./facts-input.js";
+import { type ApiKeyReading, toFactsShape } from "./facts-input.js";
 
 /** The most requests in one batch. */
 export const BATCH_MAX = 1_000;
@@ -48,7 +48,7 @@ export interface RuleRequest {
 }
 
 /** Several requests in one call; each is checked on its own. */
-export interface Batch {
+export interface BatchRequest {
   readonly requests: readonly unknown[];
 }
 
@@ -63,7 +63,7 @@ export function isRuleRequest(request: object): request is RuleRequest {
 }
 
 /** Whether it is a batch. */
-export function isBatch(request: object): request is Batch {
+export function isBatch(request: object): request is BatchRequest {
   return "requests" in request;
 }
 
@@ -98,7 +98,7 @@ export type Inputs = ReturnType<typeof toInputs>;
  *
  * @param apiKeys - How API keys in facts are read.
  */
-export function toInputs(apiKeys: ApiKeyInput) {
+export function toInputs(apiKeys: ApiKeyReading) {
   const facts = required(toFactsShape(apiKeys));
   const results = optional(flag, "Whether the answer says what each rule said. Default false.");
   const byLimit = objectInPlace({ ...ownLimit, cost }) satisfies Shape<LimitRequest>;
@@ -108,7 +108,7 @@ export function toInputs(apiKeys: ApiKeyInput) {
   );
   return {
     request,
-    requestOrBatch: eitherOf<Batch, FactsRequest | LimitRequest>(
+    requestOrBatch: eitherOf<BatchRequest, FactsRequest | LimitRequest>(
       ["requests", batchOf(request)],
       ["facts or limit", request],
     ),
@@ -173,7 +173,7 @@ function eitherOf<A extends object, B extends object>(
 }
 
 /** The requests are described here, and each is checked when its turn comes: an invalid one fails alone. */
-function batchOf(request: Shape<unknown>): Shape<Batch> {
+function batchOf(request: Shape<unknown>): Shape<BatchRequest> {
   const list: Shape<readonly unknown[]> = {
     what: `a list of 1 to ${BATCH_MAX} requests`,
     schema: { type: "array", items: request.schema, minItems: 1, maxItems: BATCH_MAX },

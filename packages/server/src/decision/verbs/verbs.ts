@@ -9,7 +9,7 @@ import { type SentApiKeys, withoutKey } from "../../core/sent-api-keys.js";
 import { toDecisionJson, toPolicyDecisionJson } from "../decision-json/decision-json.js";
 import { refuseBlockedKey } from "./blocked-keys.js";
 import type { Limiters } from "./limiters.js";
-import type { Hold, OpenHolds } from "./open-holds.js";
+import type { OpenHold, OpenHolds } from "./open-holds.js";
 import { RESERVATION_MS } from "./open-holds.js";
 import {
   type FactsRequest,
@@ -33,7 +33,7 @@ export interface VerbsOptions {
 }
 
 /** What a call carries besides its body. */
-export interface Call {
+export interface VerbCall {
   /** Makes a request that is sent twice count once; undefined if it has no Idempotency-Key. */
   readonly requestId?: string | undefined;
   /** The time of all requests of a batch, by the clock of the core; undefined: the time when it is decided. */
@@ -73,7 +73,7 @@ export class Verbs {
   }
 
   /** Decides, and charges if allowed. */
-  check(request: FactsRequest | LimitRequest, call: Call): MaybePromise<string> {
+  check(request: FactsRequest | LimitRequest, call: VerbCall): MaybePromise<string> {
     if (isFactsRequest(request)) return this.#admit(request, call);
     const { key, cost = 1 } = request;
     const decided = this.#checkKey(this.#toKeyCheck(request, call), key);
@@ -83,7 +83,7 @@ export class Verbs {
   }
 
   /** The same under a limit, for other keys than that of the request: what they share is found once. */
-  checkKeys(request: LimitRequest, call: Call): KeyVerb {
+  checkKeys(request: LimitRequest, call: VerbCall): KeyVerb {
     const check = this.#toKeyCheck(request, call);
     const { cost = 1 } = request;
     return {
@@ -92,7 +92,7 @@ export class Verbs {
     };
   }
 
-  #toKeyCheck(request: LimitRequest, call: Call): KeyCheck {
+  #toKeyCheck(request: LimitRequest, call: VerbCall): KeyCheck {
     const { limiter, isCalendar } = this.#limiters.of(request.limit, request.name, call.token);
     const { requestId, token } = call;
     // The time of a call is monotonic; quotas follow the calendar.
@@ -108,14 +108,14 @@ export class Verbs {
    * Decides a batch by `decide`, all at one instant: reading the clock for each request would be a tenth of the cost of
    * its decision (bench service/batch).
    */
-  together<T>({ token }: Call, decide: (call: Call) => T): T {
+  together<T>({ token }: VerbCall, decide: (call: VerbCall) => T): T {
     const nowMs = this.#core.clock.now();
     const call = { nowMs, options: { nowMs }, token };
     return this.#core.telemetry.together(() => decide(call));
   }
 
   /** Returns what `check` would answer. */
-  peek(request: FactsRequest | LimitRequest, call: Call): MaybePromise<string> {
+  peek(request: FactsRequest | LimitRequest, call: VerbCall): MaybePromise<string> {
     if (isFactsRequest(request)) {
       const { facts, cost, results = false } = request;
       const decided = andThen(this.#apiKeys?.resolve(facts) ?? facts, (known) =>
@@ -133,7 +133,7 @@ export class Verbs {
   }
 
   /** The same under a limit, for other keys than that of the request. */
-  peekKeys(request: LimitRequest, call: Call): KeyVerb {
+  peekKeys(request: LimitRequest, call: VerbCall): KeyVerb {
     const { cost } = request;
     const limiter = this.#limiterOf(request, call);
     const options = cost === undefined ? {} : { cost };
@@ -144,7 +144,7 @@ export class Verbs {
   }
 
   /** Charges a cost that is settled later. */
-  reserve(request: FactsRequest | LimitRequest, call: Call): MaybePromise<string> {
+  reserve(request: FactsRequest | LimitRequest, call: VerbCall): MaybePromise<string> {
     if (isFactsRequest(request)) {
       const options = { ...toOptions(request.cost, call), hold: true };
       const decided = this.#decide(request, options);
@@ -159,7 +159,7 @@ export class Verbs {
     const reserved = limiter.reserve(key, toOptions(request.cost, call));
     return andThen(reserved, (held) => {
       const { commit, cancel } = held;
-      const hold: Hold = { kind: "reservation", commit, cancel };
+      const hold: OpenHold = { kind: "reservation", commit, cancel };
       return this.#answerInline(held, key, cost, this.#keep(held.allowed, hold, RESERVATION_MS));
     });
   }
@@ -177,14 +177,14 @@ export class Verbs {
   }
 
   /** Acquires a permit of a concurrency limit. */
-  acquire(request: LimitRequest, call: Call): MaybePromise<string> {
+  acquire(request: LimitRequest, call: VerbCall): MaybePromise<string> {
     const { limiter, permitMs } = this.#limiters.of(request.limit, request.name, call.token);
     const { key, cost = 1 } = request;
     const refused = this.#refuse(key);
     if (refused !== undefined) return this.#answerInline(refused, key, cost);
     const acquired = limiter.acquire(key, toOptions(request.cost, call));
     return andThen(acquired, (held) => {
-      const hold: Hold = { kind: "permit", release: held.release };
+      const hold: OpenHold = { kind: "permit", release: held.release };
       return this.#answerInline(held, key, cost, this.#keep(held.allowed, hold, permitMs));
     });
   }
@@ -198,7 +198,7 @@ export class Verbs {
   /** Gives units back. */
   refund(
     target: (RuleRequest & { cost?: number | undefined }) | LimitRequest,
-    call: Call,
+    call: VerbCall,
   ): MaybePromise<string> {
     const { key, cost = 1 } = target;
     return andThen(
@@ -212,7 +212,7 @@ export class Verbs {
   /** Blocks a key for `forMs`, or until it is unblocked if that is null. */
   block(
     target: (RuleRequest | LimitRequest) & { forMs: number | null },
-    call: Call,
+    call: VerbCall,
   ): MaybePromise<string> {
     const { key } = target;
     const forMs = target.forMs ?? Number.POSITIVE_INFINITY;
@@ -225,7 +225,7 @@ export class Verbs {
   }
 
   /** Ends a block. */
-  unblock(target: RuleRequest | LimitRequest, call: Call): MaybePromise<string> {
+  unblock(target: RuleRequest | LimitRequest, call: VerbCall): MaybePromise<string> {
     return andThen(
       isRuleRequest(target)
         ? this.#policy.unblock(target.rule, target.key)
@@ -235,7 +235,7 @@ export class Verbs {
   }
 
   /** Forgets what a key has used. */
-  reset(target: RuleRequest | LimitRequest, call: Call): MaybePromise<string> {
+  reset(target: RuleRequest | LimitRequest, call: VerbCall): MaybePromise<string> {
     return andThen(
       isRuleRequest(target)
         ? this.#policy.reset(target.rule, target.key, { requestId: call.requestId })
@@ -261,7 +261,7 @@ export class Verbs {
     return this.#policy.admit(admission.facts, admission.options);
   }
 
-  #admit(request: FactsRequest, call: Call): MaybePromise<string> {
+  #admit(request: FactsRequest, call: VerbCall): MaybePromise<string> {
     const decided = this.#decide(request, toOptions(request.cost, call));
     return isThenable(decided)
       ? this.#answerLater(decided, request)
@@ -273,16 +273,20 @@ export class Verbs {
     return this.#policy.callerBlocks && refuseBlockedKey(this.#policy, key);
   }
 
-  #limiterOf({ limit, name }: LimitRequest, { token }: Call) {
+  #limiterOf({ limit, name }: LimitRequest, { token }: VerbCall) {
     return this.#limiters.of(limit, name, token).limiter;
   }
 
-  #keep(isAllowed: boolean, hold: Hold, forMs: number): string | undefined {
+  #keep(isAllowed: boolean, hold: OpenHold, forMs: number): string | undefined {
     return isAllowed ? this.#holds.add(hold, forMs) : undefined;
   }
 
   /** Reports a decision under rules, and answers with it. */
-  #answer(decision: PolicyDecision, { facts, results = false }: FactsRequest, hold?: Hold): string {
+  #answer(
+    decision: PolicyDecision,
+    { facts, results = false }: FactsRequest,
+    hold?: OpenHold,
+  ): string {
     const seen = this.#apiKeys === undefined ? facts : withoutKey(facts);
     this.#core.telemetry.decided("decision", decision, seen);
     const id = hold && this.#keep(decision.allowed, hold, RESERVATION_MS);
@@ -305,7 +309,7 @@ export class Verbs {
   }
 
   /** A hold that could not be settled can be settled later. */
-  #settle(id: string, hold: Hold, settle: () => MaybePromise<void>): MaybePromise<string> {
+  #settle(id: string, hold: OpenHold, settle: () => MaybePromise<void>): MaybePromise<string> {
     const putBack = (error: unknown): never => {
       this.#holds.putBack(id, hold);
       throw error;
@@ -320,7 +324,7 @@ export class Verbs {
 }
 
 /** The options of a call for a limiter or a policy. */
-function toOptions(cost: number | undefined, call: Call): RequestOptions {
+function toOptions(cost: number | undefined, call: VerbCall): RequestOptions {
   // Field by field: spreading a call that has a time takes longer than the decision.
   const { requestId, nowMs, options } = call;
   if (cost === undefined && options !== undefined) return options;
@@ -331,7 +335,7 @@ function done(): string {
   return DONE;
 }
 
-function toReservation(decision: PolicyDecision): Hold {
+function toReservation(decision: PolicyDecision): OpenHold {
   return {
     kind: "reservation",
     commit: (cost) => decision.finish({ cost }),

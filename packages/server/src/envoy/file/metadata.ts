@@ -2,7 +2,7 @@
 
 import { isMap, isScalar, isSeq } from "yaml";
 import type { JsonObject, JsonValue } from "../messages.js";
-import { type Field, isNothing, type Value, type YamlSource } from "./source.js";
+import { isNothing, type YamlField, type YamlSource, type YamlValue } from "./source.js";
 
 /** The most values of a `metadata`, those inside of others and behind aliases included. */
 const VALUES_MAX = 1_000;
@@ -13,7 +13,7 @@ const DEPTH_MAX = 16;
 /** Reads a `metadata`; undefined if it says nothing. */
 export function parseMetadata(
   source: YamlSource,
-  field: Field | undefined,
+  field: YamlField | undefined,
 ): JsonObject | undefined {
   if (field === undefined || isNothing(field.value)) return undefined;
   const count = { left: VALUES_MAX };
@@ -31,7 +31,7 @@ type Count = { left: number };
 
 function toObject(
   source: YamlSource,
-  node: Value,
+  node: YamlValue,
   what: string,
   count: Count,
   depth: number,
@@ -42,7 +42,7 @@ function toObject(
   );
 }
 
-function toJson(source: YamlSource, node: Value, count: Count, depth: number): JsonValue {
+function toJson(source: YamlSource, node: YamlValue, count: Count, depth: number): JsonValue {
   count.left--;
   // An alias of a node around it would never end.
   if (depth > DEPTH_MAX) count.left = -1;

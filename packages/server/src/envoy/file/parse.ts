@@ -6,7 +6,7 @@ import { show } from "../../base/errors.js";
 import type { JsonObject } from "../messages.js";
 import { parseMetadata } from "./metadata.js";
 import { type LimitConfig, parseLimit } from "./rate-limit.js";
-import { type Field, isNothing, type Value, YamlSource } from "./source.js";
+import { isNothing, type YamlField, YamlSource, type YamlValue } from "./source.js";
 
 /** What one descriptor of a file says. */
 export interface DescriptorConfig {
@@ -89,7 +89,7 @@ class FileParser {
     return { domain, place, descriptors: this.#descriptors(list?.value, `${domain}.`, 0) };
   }
 
-  #descriptors(list: Value, path: string, depth: number): readonly DescriptorConfig[] {
+  #descriptors(list: YamlValue, path: string, depth: number): readonly DescriptorConfig[] {
     const items = this.#source.items(list, "descriptors");
     if (items.length > 0 && depth >= DEPTH_MAX) {
       return this.#source.say(list, `descriptors are nested deeper than ${DEPTH_MAX}`) ?? [];
@@ -99,7 +99,7 @@ class FileParser {
   }
 
   #descriptor(
-    item: Value,
+    item: YamlValue,
     path: string,
     depth: number,
     places: Map<string, string>,
@@ -143,7 +143,7 @@ class FileParser {
     };
   }
 
-  #mustBeNew(item: Value, composite: string, places: Map<string, string>): void {
+  #mustBeNew(item: YamlValue, composite: string, places: Map<string, string>): void {
     const before = places.get(composite);
     if (before === undefined) places.set(composite, this.#source.placeOf(item));
     else
@@ -153,7 +153,7 @@ class FileParser {
       );
   }
 
-  #limit(field: Field | undefined): LimitConfig | undefined {
+  #limit(field: YamlField | undefined): LimitConfig | undefined {
     const source = this.#source;
     // A name without a value means no limit, as in envoyproxy/ratelimit.
     if (field === undefined || isNothing(field.value)) return undefined;
@@ -162,8 +162,8 @@ class FileParser {
   }
 
   /** The fields that mean something here. */
-  #known(fields: readonly Field[], known: readonly string[]): ReadonlyMap<string, Field> {
-    const found = new Map<string, Field>();
+  #known(fields: readonly YamlField[], known: readonly string[]): ReadonlyMap<string, YamlField> {
+    const found = new Map<string, YamlField>();
     for (const field of fields) {
       if (known.includes(field.name)) found.set(field.name, field);
       else if (ELSEWHERE.has(field.name))
@@ -173,7 +173,7 @@ class FileParser {
     return found;
   }
 
-  #sayUnknown({ name, at }: Field, known: readonly string[]): void {
+  #sayUnknown({ name, at }: YamlField, known: readonly string[]): void {
     const here = known.filter(isTheirs).join(", ");
     this.#source.say(at, `unknown key ${JSON.stringify(name)}; known here: ${here}`);
   }

@@ -5,7 +5,7 @@ import type { FailurePolicy, Limit } from "sluice";
 import { fixedWindow } from "sluice";
 import { parseRules, type Rule, RulesError } from "sluice/rules";
 import { type CurrentLimit, UINT32_MAX, UNIT_MS, UNIT_NAMES } from "../messages.js";
-import type { Field, YamlSource } from "./source.js";
+import type { YamlField, YamlSource } from "./source.js";
 
 /** A limit of a file. */
 export interface LimitConfig {
@@ -27,8 +27,8 @@ const REPLACES_MAX = 1_000;
 /** Reads the fields of a `rate_limit`. */
 export function parseLimit(
   source: YamlSource,
-  at: Field,
-  fields: ReadonlyMap<string, Field>,
+  at: YamlField,
+  fields: ReadonlyMap<string, YamlField>,
 ): LimitConfig | undefined {
   const name = source.text(fields.get("name")?.value, "name");
   if (name.length > NAME_LENGTH_MAX) {
@@ -55,8 +55,8 @@ export function parseLimit(
 
 function parseUnit(
   source: YamlSource,
-  at: Field,
-  fields: ReadonlyMap<string, Field>,
+  at: YamlField,
+  fields: ReadonlyMap<string, YamlField>,
   others: Pick<LimitConfig, "replaces" | "onStoreFailure"> & { readonly name: string },
 ): LimitConfig | undefined {
   const { name, replaces, onStoreFailure } = others;
@@ -78,7 +78,7 @@ function parseUnit(
   return { kind: "counted", limit, current, replaces, onStoreFailure };
 }
 
-function sayUnit(source: YamlSource, at: Field, written: string): undefined {
+function sayUnit(source: YamlSource, at: YamlField, written: string): undefined {
   const units = UNIT_NAMES.slice(1).join(", ").toLowerCase();
   const seen = written === "" ? "is missing" : `is ${JSON.stringify(written.toLowerCase())}`;
   return source.say(at.at, `unit ${seen}; it must be one of ${units}`);
@@ -86,7 +86,7 @@ function sayUnit(source: YamlSource, at: Field, written: string): undefined {
 
 function parseReplaces(
   source: YamlSource,
-  field: Field | undefined,
+  field: YamlField | undefined,
   name: string,
 ): readonly string[] {
   const items = source.items(field?.value, "replaces");
@@ -105,7 +105,7 @@ function parseReplaces(
 }
 
 /** A limit of ours, read as that of a rule, so that a file of rules and this one know the same. */
-function parseOurs(source: YamlSource, { at, value }: Field): Rule | undefined {
+function parseOurs(source: YamlSource, { at, value }: YamlField): Rule | undefined {
   const given = source.plain(value);
   const isMap = typeof given === "object" && given !== null && !Array.isArray(given);
   const { onStoreFailure, ...rest } = isMap ? (given as Record<string, unknown>) : {};
@@ -133,7 +133,7 @@ function parseOurs(source: YamlSource, { at, value }: Field): Rule | undefined {
 }
 
 /** Envoy reports no responses and does not delay requests. */
-function mustBeUsable(source: YamlSource, at: Field["at"], rule: Rule): Rule | undefined {
+function mustBeUsable(source: YamlSource, at: YamlField["at"], rule: Rule): Rule | undefined {
   if (rule.limits.length !== 1) return source.say(at, "sluice must be one limit");
   const [limit] = rule.limits;
   if (limit.algorithm === "concurrency") {
@@ -148,7 +148,7 @@ function mustBeUsable(source: YamlSource, at: Field["at"], rule: Rule): Rule | u
   return rule;
 }
 
-function refuseBoth(source: YamlSource, fields: ReadonlyMap<string, Field>): void {
+function refuseBoth(source: YamlSource, fields: ReadonlyMap<string, YamlField>): void {
   for (const name of ["unit", "requests_per_unit", "unlimited"]) {
     const field = fields.get(name);
     if (field !== undefined)

@@ -26,13 +26,13 @@ const TOLERATED: Readonly<Record<string, string>> = {
 };
 
 /** A value in a file, or undefined where nothing is written. */
-export type Value = Node | undefined;
+export type YamlValue = Node | undefined;
 
 /** A field of a map: where its name stands, and what it says. */
-export interface Field {
+export interface YamlField {
   readonly name: string;
-  readonly at: Value;
-  readonly value: Value;
+  readonly at: YamlValue;
+  readonly value: YamlValue;
 }
 
 /** One file, and what is wrong with it. */
@@ -65,35 +65,35 @@ export class YamlSource {
   }
 
   /** The whole file; undefined if it is empty or no YAML. */
-  get root(): Value {
+  get root(): YamlValue {
     return this.problems.length > 0 ? undefined : this.follow(this.#document.contents);
   }
 
   /** `ratelimit.yaml:14`. */
-  placeOf(node: Value): string {
+  placeOf(node: YamlValue): string {
     return `${this.file}:${this.#lineAt(node?.range?.[0] ?? 0)}`;
   }
 
   /** Notes a problem, and returns undefined in place of what can't be used. */
-  say(node: Value, problem: string): undefined {
+  say(node: YamlValue, problem: string): undefined {
     this.problems.push(`${this.placeOf(node)}: ${problem}`);
     return undefined;
   }
 
   /** Notes what has no effect. */
-  warn(node: Value, text: string): void {
+  warn(node: YamlValue, text: string): void {
     this.warnings.push(`${this.placeOf(node)}: ${text}`);
   }
 
   /** The fields of a map, the last one of each name, those of maps that it merges included; of nothing, none. */
-  fields(node: Value, what: string, depth = 0): readonly Field[] {
+  fields(node: YamlValue, what: string, depth = 0): readonly YamlField[] {
     if (isNothing(node)) return [];
     if (!isMap(node)) return this.say(node, `${what} must be a map, got ${describe(node)}`) ?? [];
     if (depth > MERGES_MAX) return this.say(node, `more than ${MERGES_MAX} merged maps`) ?? [];
-    const own = new Map<string, Field>();
-    const merged: Field[] = [];
+    const own = new Map<string, YamlField>();
+    const merged: YamlField[] = [];
     for (const pair of node.items) {
-      const at = pair.key as Value;
+      const at = pair.key as YamlValue;
       const name = this.text(at, `a key of ${what}`);
       const value = this.follow(pair.value);
       if (name !== "<<") own.set(name, { name, at, value });
@@ -103,19 +103,19 @@ export class YamlSource {
     return [...own.values(), ...merged.filter(({ name }) => !known.has(name) && known.add(name))];
   }
 
-  #merged(value: Value): readonly Value[] {
+  #merged(value: YamlValue): readonly YamlValue[] {
     return isSeq(value) ? value.items.map((item) => this.follow(item)) : [value];
   }
 
   /** The values of a list; of nothing, none. */
-  items(node: Value, what: string): readonly Value[] {
+  items(node: YamlValue, what: string): readonly YamlValue[] {
     if (isNothing(node)) return [];
     if (isSeq(node)) return node.items.map((item) => this.follow(item));
     return this.say(node, `${what} must be a list, got ${describe(node)}`) ?? [];
   }
 
   /** A string as it is written, whatever YAML would make of it: `404` is "404", nothing is "". */
-  text(node: Value, what: string): string {
+  text(node: YamlValue, what: string): string {
     if (isNothing(node)) return "";
     if (!isScalar(node))
       return this.say(node, `${what} must be a string, got ${describe(node)}`) ?? "";
@@ -123,14 +123,14 @@ export class YamlSource {
   }
 
   /** A truth, by any of its names in YAML 1.1; nothing is false. */
-  truth(node: Value, what: string): boolean {
+  truth(node: YamlValue, what: string): boolean {
     if (isNothing(node)) return false;
     if (isScalar(node) && typeof node.value === "boolean") return node.value;
     return this.say(node, `${what} must be true or false, got ${describe(node)}`) ?? false;
   }
 
   /** A whole number from 0 to `max`; nothing is 0. */
-  whole(node: Value, what: string, max: number): number {
+  whole(node: YamlValue, what: string, max: number): number {
     if (isNothing(node)) return 0;
     const value = isScalar(node) ? node.value : undefined;
     if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max) {
@@ -141,7 +141,7 @@ export class YamlSource {
   }
 
   /** The plain value; undefined if there is none. */
-  plain(node: Value): unknown {
+  plain(node: YamlValue): unknown {
     try {
       return node?.toJS(this.#document);
     } catch (error) {
@@ -151,8 +151,8 @@ export class YamlSource {
   }
 
   /** What an alias stands for. */
-  follow(node: unknown): Value {
-    if (!isAlias(node)) return node as Value;
+  follow(node: unknown): YamlValue {
+    if (!isAlias(node)) return node as YamlValue;
     const known = this.#followed.get(node);
     if (known !== undefined) return known;
     const found = node.resolve(this.#document);
@@ -169,11 +169,11 @@ export class YamlSource {
 }
 
 /** Whether nothing is written, or null. */
-export function isNothing(node: Value): boolean {
+export function isNothing(node: YamlValue): boolean {
   return node === undefined || node === null || (isScalar(node) && node.value === null);
 }
 
-function describe(node: Value): string {
+function describe(node: YamlValue): string {
   if (isMap(node)) return "a map";
   if (isSeq(node)) return "a list";
   return isScalar(node) ? show(node.value) : "nothing";

@@ -7,7 +7,7 @@ import { decodeRequest } from "../wire/request.js";
 import { encodeResponse } from "../wire/response.js";
 import { Health } from "./health.js";
 import { fail, reply, STATUS } from "./replies.js";
-import { GrpcServer, type Method } from "./server.js";
+import { type GrpcMethod, GrpcServer } from "./server.js";
 
 /** A gRPC server that listens. */
 export interface GrpcListener {
@@ -51,7 +51,7 @@ export async function openGrpc(
   };
 }
 
-function toMethod(decider: Decider): Method {
+function toMethod(decider: Decider): GrpcMethod {
   return (stream, message) =>
     decider.decide(() => decodeRequest(message), {
       answered: (response) => reply(stream, encodeResponse(response)),

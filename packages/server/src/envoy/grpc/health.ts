@@ -3,7 +3,7 @@
 import type { ServerHttp2Stream } from "node:http2";
 import { MalformedError, WIRE, WireReader } from "../wire/reader.js";
 import { begin, fail, reply, STATUS, send } from "./replies.js";
-import type { Method } from "./server.js";
+import type { GrpcMethod } from "./server.js";
 
 /** What can be asked about: the server, the service by its name, and the name that envoyproxy/ratelimit has. */
 const SERVICES = ["", "envoy.service.ratelimit.v3.RateLimitService", "ratelimit"];
@@ -28,7 +28,7 @@ export class Health {
   }
 
   /** `Check`. */
-  readonly check: Method = (stream, message) => {
+  readonly check: GrpcMethod = (stream, message) => {
     const name = readName(message);
     if (name === undefined) fail(stream, STATUS.invalidArgument, "the message is malformed");
     else if (SERVICES.includes(name)) reply(stream, this.#state());
@@ -36,7 +36,7 @@ export class Health {
   };
 
   /** `Watch`: the state now, and when it changes. */
-  readonly watch: Method = (stream, message) => {
+  readonly watch: GrpcMethod = (stream, message) => {
     const name = readName(message);
     if (name === undefined) return fail(stream, STATUS.invalidArgument, "the message is malformed");
     if (this.#watchers.size >= WATCHERS_MAX) {

@@ -34,7 +34,7 @@ export class HeldBytes {
 }
 
 /** Gathers the body of a call. */
-export class Body {
+export class CallBody {
   readonly #held: HeldBytes;
   #buffer: GrowingBuffer | undefined = new GrowingBuffer();
   #heldBytes = 0;

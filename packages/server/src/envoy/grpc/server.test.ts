@@ -10,9 +10,9 @@ import { connectFrames } from "../../../test/http2-frames.js";
 import { memoryInUse } from "../../../test/memory-in-use.js";
 import { CONNECTION_BYTES_MAX, MESSAGE_BYTES_MAX } from "./message.js";
 import { fail, reply, STATUS } from "./replies.js";
-import { GrpcServer, type Method } from "./server.js";
+import { type GrpcMethod, GrpcServer } from "./server.js";
 
-const methods = new Map<string, Method>([
+const methods = new Map<string, GrpcMethod>([
   ["/echo", reply],
   ["/fail", (stream) => fail(stream, STATUS.notFound, "100% não\n\ud800")],
   [

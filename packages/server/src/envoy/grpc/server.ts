@@ -18,11 +18,11 @@ import type { ListenAddress } from "../../base/http/listen.js";
 import { listenAt } from "../../base/http/listen.js";
 import { type TlsWatchOptions, WatchedTls } from "../../base/tls/tls-files.js";
 import type { EnvoyTlsConfig } from "../../config/config.js";
-import { Body, FrameError, HeldBytes } from "./message.js";
+import { CallBody, FrameError, HeldBytes } from "./message.js";
 import { fail, refuse, STATUS } from "./replies.js";
 
 /** Answers a call, immediately or later, with the functions of replies.ts. */
-export type Method = (stream: ServerHttp2Stream, message: Buffer) => void;
+export type GrpcMethod = (stream: ServerHttp2Stream, message: Buffer) => void;
 
 /** The most concurrent calls on one connection. */
 const STREAMS_MAX = 1_000;
@@ -49,7 +49,7 @@ export interface GrpcOptions {
 export class GrpcServer {
   readonly #server: Http2Server | Http2SecureServer;
   readonly #tls: WatchedTls | undefined;
-  readonly #methods: ReadonlyMap<string, Method>;
+  readonly #methods: ReadonlyMap<string, GrpcMethod>;
   /** Those that are open, and what the calls on each hold. */
   readonly #sessions = new Map<ServerHttp2Session, HeldBytes>();
   /** Calls whose message is not there yet, by the period in which they began. */
@@ -62,7 +62,7 @@ export class GrpcServer {
    * @throws ServerError if a file of `tls` can't be used.
    */
   constructor(
-    methods: ReadonlyMap<string, Method>,
+    methods: ReadonlyMap<string, GrpcMethod>,
     { slowCallMs = SLOW_CALL_MS, tls, onTlsReload }: GrpcOptions = {},
   ) {
     this.#methods = methods;
@@ -142,7 +142,7 @@ export class GrpcServer {
   #take(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
     stream.on("error", ignore);
     this.#waiting.set(stream, this.#period);
-    const body = new Body(this.#heldOn(stream.session));
+    const body = new CallBody(this.#heldOn(stream.session));
     // A call that is reset has no end.
     stream.on("close", () => {
       this.#waiting.delete(stream);
@@ -158,7 +158,7 @@ export class GrpcServer {
     return this.#sessions.get(session as ServerHttp2Session) ?? new HeldBytes();
   }
 
-  #receive(stream: ServerHttp2Stream, body: Body, method: Method, encoding: unknown): void {
+  #receive(stream: ServerHttp2Stream, body: CallBody, method: GrpcMethod, encoding: unknown): void {
     stream.on("data", (piece: Buffer) => {
       const why = body.add(piece);
       // A client that keeps sending is reset like a slow one.
@@ -171,7 +171,7 @@ export class GrpcServer {
   }
 
   /** The method that a call is for; undefined if it was answered already, since there is none. */
-  #methodOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): Method | undefined {
+  #methodOf(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): GrpcMethod | undefined {
     const isGrpc = headers["content-type"]?.startsWith("application/grpc") === true;
     if (!isGrpc || headers[":method"] !== "POST") {
       refuse(stream, isGrpc ? 405 : 415);
@@ -198,7 +198,12 @@ function watchTls(tls: EnvoyTlsConfig, onReload: TlsWatchOptions["onReload"]): W
   return new WatchedTls({ certFile, keyFile, caFile }, { onReload });
 }
 
-function answer(stream: ServerHttp2Stream, method: Method, body: Body, encoding: unknown): void {
+function answer(
+  stream: ServerHttp2Stream,
+  method: GrpcMethod,
+  body: CallBody,
+  encoding: unknown,
+): void {
   try {
     method(stream, body.takeMessage(encoding));
   } catch (error) {

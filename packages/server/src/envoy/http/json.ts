@@ -7,8 +7,8 @@ import {
   CODE_NAMES,
   type CurrentLimit,
   type Descriptor,
+  type DescriptorEntry,
   type DescriptorStatus,
-  type Entry,
   type LimitOverride,
   type RateLimitRequest,
   type RateLimitResponse,
@@ -51,7 +51,7 @@ function toDescriptor(value: unknown, i: number): Descriptor {
   };
 }
 
-function toEntry(value: unknown, at: string): Entry {
+function toEntry(value: unknown, at: string): DescriptorEntry {
   const fields = toFields(value, at, ["key", "value"]);
   return { key: toText(fields.key, `${at}.key`), value: toText(fields.value, `${at}.value`) };
 }

@@ -2,7 +2,7 @@
 // envoyproxy/ratelimit chooses.
 
 import type { LimitHeaderNames } from "../../config/config.js";
-import { CODE, type DescriptorStatus, type HeaderValue } from "../messages.js";
+import { CODE, type DescriptorStatus, type EnvoyHeader } from "../messages.js";
 import type { DescriptorRequest } from "./descriptor-requests.js";
 
 /** The status that the headers describe; undefined if no limit applies. */
@@ -26,7 +26,7 @@ export function findTightest(
 export function toLimitHeaders(
   names: LimitHeaderNames,
   { currentLimit, remaining, resetSeconds }: DescriptorStatus,
-): readonly HeaderValue[] {
+): readonly EnvoyHeader[] {
   return [
     { key: names.limit, value: String(currentLimit?.requestsPerUnit ?? 0) },
     { key: names.remaining, value: String(remaining) },

@@ -7,7 +7,7 @@ import type { EnvoyRule } from "../match/descriptor-tree.js";
 import {
   CODE,
   type DescriptorStatus,
-  type HeaderValue,
+  type EnvoyHeader,
   type RateLimitResponse,
   UINT32_MAX,
 } from "../messages.js";
@@ -26,7 +26,7 @@ const NO_LIMIT: DescriptorStatus = {
   resetSeconds: undefined,
 };
 const UNLIMITED: DescriptorStatus = { ...NO_LIMIT, remaining: UINT32_MAX };
-const NO_HEADERS: readonly HeaderValue[] = [];
+const NO_HEADERS: readonly EnvoyHeader[] = [];
 
 /** The verdict of a limit that nothing passes. */
 export const NEVER: Verdict = {
@@ -173,7 +173,7 @@ function toWaitMs(requests: readonly DescriptorRequest[], verdicts: Verdicts): n
   return longestMs > 0 ? longestMs : shortestMs;
 }
 
-function toRetryAfter(waitMs: number): readonly HeaderValue[] {
+function toRetryAfter(waitMs: number): readonly EnvoyHeader[] {
   if (!Number.isFinite(waitMs)) return NO_HEADERS;
   return [{ key: "retry-after", value: String(toWholeSeconds(waitMs) / 1_000) }];
 }

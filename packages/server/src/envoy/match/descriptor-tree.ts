@@ -7,7 +7,7 @@ import type { LimitConfig } from "../file/rate-limit.js";
 import {
   type CurrentLimit,
   type Descriptor,
-  type Entry,
+  type DescriptorEntry,
   type JsonObject,
   UNIT_MS,
 } from "../messages.js";
@@ -35,7 +35,7 @@ export interface EnvoyRule {
 }
 
 /** What applies to a descriptor, and what it is counted by. */
-export interface Match {
+export interface DescriptorMatch {
   readonly rule: EnvoyRule;
   readonly key: string;
 }
@@ -97,7 +97,7 @@ export class EnvoyRules {
   }
 
   /** What applies to a descriptor; undefined if nothing does. Its `limit`, if it has one, must be valid. */
-  match(domain: string, { entries, limit }: Descriptor): Match | undefined {
+  match(domain: string, { entries, limit }: Descriptor): DescriptorMatch | undefined {
     const root = this.#domains.get(domain);
     if (root === undefined) return undefined;
     if (limit === undefined) return walk(root, entries);
@@ -225,7 +225,7 @@ function roundDown(units: number): number {
   return Math.floor(units / 2 ** lost) * 2 ** lost;
 }
 
-function walk(root: Level, entries: readonly Entry[]): Match | undefined {
+function walk(root: Level, entries: readonly DescriptorEntry[]): DescriptorMatch | undefined {
   let level = root;
   let key = "";
   for (const { key: name, value } of entries) {
@@ -248,6 +248,6 @@ function step(level: Level, name: string, value: string): Level | undefined {
   return wildcardLevels[wildcards.find(composite)] ?? exact.get(name);
 }
 
-function toPart({ key, value }: Entry): string {
+function toPart({ key, value }: DescriptorEntry): string {
   return toKeyPart(key, value);
 }

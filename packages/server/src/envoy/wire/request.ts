@@ -1,6 +1,6 @@
 // RateLimitRequest on the wire, both ways: the service reads it, clients in tests and benchmarks write it.
 
-import type { Descriptor, Entry, LimitOverride, RateLimitRequest } from "../messages.js";
+import type { Descriptor, DescriptorEntry, LimitOverride, RateLimitRequest } from "../messages.js";
 import { WIRE, WireReader } from "./reader.js";
 import { WireWriter } from "./writer.js";
 
@@ -41,7 +41,7 @@ export function decodeRequest(message: Buffer): RateLimitRequest {
 
 function readDescriptor(reader: WireReader): Descriptor {
   const outer = reader.enter();
-  const entries: Entry[] = [];
+  const entries: DescriptorEntry[] = [];
   let limit: LimitOverride | undefined;
   let hits: number | undefined;
   let isNegative = false;
@@ -57,7 +57,7 @@ function readDescriptor(reader: WireReader): Descriptor {
   return { entries, limit, hits, isNegative };
 }
 
-function readEntry(reader: WireReader): Entry {
+function readEntry(reader: WireReader): DescriptorEntry {
   const outer = reader.enter();
   let key = "";
   let value = "";

@@ -5,7 +5,7 @@ import {
   type Code,
   type CurrentLimit,
   type DescriptorStatus,
-  type HeaderValue,
+  type EnvoyHeader,
   type JsonObject,
   type RateLimitResponse,
 } from "../messages.js";
@@ -42,7 +42,7 @@ function write(response: RateLimitResponse): Buffer {
   return writer.finish();
 }
 
-function writeHeaders(field: number, headers: readonly HeaderValue[]): void {
+function writeHeaders(field: number, headers: readonly EnvoyHeader[]): void {
   for (const { key, value } of headers) {
     const header = writer.open(field);
     writer.text(1, key);
@@ -99,8 +99,8 @@ const HEADER = { key: (1 << 3) | bytes, value: (2 << 3) | bytes };
 export function decodeResponse(message: Buffer): RateLimitResponse {
   const reader = new WireReader(message);
   const statuses: DescriptorStatus[] = [];
-  const responseHeaders: HeaderValue[] = [];
-  const requestHeaders: HeaderValue[] = [];
+  const responseHeaders: EnvoyHeader[] = [];
+  const requestHeaders: EnvoyHeader[] = [];
   let dynamicMetadata: JsonObject | undefined;
   let overallCode: Code = 0;
   while (!reader.isDone) {
@@ -167,7 +167,7 @@ function readSeconds(reader: WireReader): number {
   return seconds;
 }
 
-function readHeader(reader: WireReader): HeaderValue {
+function readHeader(reader: WireReader): EnvoyHeader {
   const outer = reader.enter();
   let key = "";
   let value = "";

@@ -2,7 +2,7 @@
 // than are allowed.
 
 import { type BodyReader, LAST_CHUNK, type RequestBody, writeChunk } from "sluice-http1";
-import type { Connection } from "../upstream/connection.js";
+import type { UpstreamConnection } from "../upstream/connection.js";
 
 /** What is notified about a body. */
 export interface BodyWatcher {
@@ -17,7 +17,7 @@ export class ForwardedBody implements BodyReader {
   readonly #watcher: BodyWatcher;
   #bytesLeft: number;
   #isTooLarge = false;
-  #connection: Connection | undefined = undefined;
+  #connection: UpstreamConnection | undefined = undefined;
 
   /** @param bytesMax - 0 means no bound. */
   constructor(body: RequestBody, isChunked: boolean, bytesMax: number, watcher: BodyWatcher) {
@@ -33,7 +33,7 @@ export class ForwardedBody implements BodyReader {
   }
 
   /** Starts on a connection to which the head was written. */
-  start(connection: Connection): void {
+  start(connection: UpstreamConnection): void {
     this.#connection = connection;
     this.#body.readTo(this);
   }
@@ -69,7 +69,7 @@ export class ForwardedBody implements BodyReader {
     this.#watcher.onBodyTooLarge();
   }
 
-  #send(connection: Connection, piece: Buffer): boolean {
+  #send(connection: UpstreamConnection, piece: Buffer): boolean {
     return this.#isChunked ? writeChunk(connection, piece) : connection.write(piece);
   }
 }

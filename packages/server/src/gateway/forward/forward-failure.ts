@@ -2,17 +2,17 @@
 
 import type { Exchange } from "sluice-http1";
 import type { ProblemStatus } from "../gateway-replies.js";
-import type { Failure } from "../upstream/upstream-caller.js";
+import type { UpstreamFailure } from "../upstream/upstream-caller.js";
 
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
-const NOT_SENT: ReadonlySet<Failure["kind"]> = new Set([
+const NOT_SENT: ReadonlySet<UpstreamFailure["kind"]> = new Set([
   "connect",
   "tls",
   "connect-timeout",
   "busy",
 ]);
 
-const STATUS: Readonly<Record<Failure["kind"], ProblemStatus>> = {
+const STATUS: Readonly<Record<UpstreamFailure["kind"], ProblemStatus>> = {
   connect: 502,
   tls: 502,
   "connect-timeout": 504,
@@ -32,7 +32,10 @@ export function isRepeatable({ method, body }: Exchange): boolean {
  * Whether another backend may be tried: for a request that was not sent, and for a repeatable one if no byte of a response
  * came back. A request that took too long is not sent again: it would only add load.
  */
-export function mayGoElsewhere({ kind, hasResponse }: Failure, exchange: Exchange): boolean {
+export function mayGoElsewhere(
+  { kind, hasResponse }: UpstreamFailure,
+  exchange: Exchange,
+): boolean {
   if (hasResponse) return false;
   return NOT_SENT.has(kind) || (kind === "closed" && isRepeatable(exchange));
 }
@@ -42,6 +45,6 @@ export function mayGoElsewhere({ kind, hasResponse }: Failure, exchange: Exchang
  *
  * @param isClientFault - Whether the client caused the failure.
  */
-export function statusOf({ kind }: Failure, isClientFault: boolean): ProblemStatus {
+export function statusOf({ kind }: UpstreamFailure, isClientFault: boolean): ProblemStatus {
   return isClientFault ? 408 : STATUS[kind];
 }

@@ -15,10 +15,10 @@ import type { RouteConfig } from "../../config/config.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
 import { answer, type ProblemStatus, toProblem } from "../gateway-replies.js";
 import type { Backend } from "../upstream/backend.js";
-import type { Connection } from "../upstream/connection.js";
+import type { UpstreamConnection } from "../upstream/connection.js";
 import type { WaitingCaller } from "../upstream/connection-pool.js";
 import type { Upstream } from "../upstream/upstream.js";
-import type { Failure } from "../upstream/upstream-caller.js";
+import type { UpstreamFailure } from "../upstream/upstream-caller.js";
 import { type BodyWatcher, ForwardedBody } from "./forward-body.js";
 import { isRepeatable, mayGoElsewhere, statusOf } from "./forward-failure.js";
 import { toMeter, toRequestEnd } from "./request-end.js";
@@ -48,7 +48,7 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
   #route: RouteConfig | undefined = undefined;
   #upstream: Upstream | undefined = undefined;
   #backend: Backend | undefined = undefined;
-  #connection: Connection | undefined = undefined;
+  #connection: UpstreamConnection | undefined = undefined;
   #body: ForwardedBody | undefined = undefined;
   #head: ResponseHead | undefined = undefined;
   /** Whether the head has arrived and is not passed on yet. */
@@ -111,7 +111,7 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
     this.#connection?.resume();
   }
 
-  onConnection(connection: Connection): void {
+  onConnection(connection: UpstreamConnection): void {
     const { body, fields } = this.#exchange;
     this.#connection = connection;
     const head = toUpstreamHead(
@@ -177,7 +177,7 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
     this.#body?.onDrain();
   }
 
-  onFailure(failure: Failure): void {
+  onFailure(failure: UpstreamFailure): void {
     this.#connection = undefined;
     if (this.#isOver) return;
     if (this.#isSwitched) {
@@ -214,7 +214,7 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
     this.#isSwitched = true;
     const body = this.#exchange.switchToWebSocket(head.reason, this.#linesOf(head));
     this.#body = new ForwardedBody(body, false, 0, this);
-    this.#body.start(this.#connection as Connection);
+    this.#body.start(this.#connection as UpstreamConnection);
   }
 
   /** Passes on the whole of a short response. */
@@ -265,19 +265,19 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
   }
 
   /** Whether the client caused the failure: it stopped sending its body, or reading the response. */
-  #isClientFault({ kind }: Failure): boolean {
+  #isClientFault({ kind }: UpstreamFailure): boolean {
     return kind === "idle-timeout" && (this.#isPaused || this.#body?.isAwaited === true);
   }
 
   /** Counts a failure against the backend, if it caused it. */
-  #recordFailure(failure: Failure): void {
+  #recordFailure(failure: UpstreamFailure): void {
     const isBlamed = !failure.isStale && failure.kind !== "busy" && !this.#isClientFault(failure);
     if (!isBlamed) this.#backend?.ended();
     else this.#upstream?.failed(this.#backend as Backend);
   }
 
   /** A stale connection says nothing about its backend: a new one is tried, once. */
-  #mayRefresh({ isStale }: Failure): boolean {
+  #mayRefresh({ isStale }: UpstreamFailure): boolean {
     return isStale && !this.#isRefreshed && isRepeatable(this.#exchange);
   }
 
@@ -287,7 +287,7 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
     this.#backend?.pool.wait(this);
   }
 
-  #mayRetry(failure: Failure): boolean {
+  #mayRetry(failure: UpstreamFailure): boolean {
     const { retriesMax, backends } = this.#upstream as Upstream;
     if (this.#retries >= retriesMax || backends.length < 2) return false;
     return mayGoElsewhere(failure, this.#exchange);
@@ -299,7 +299,7 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
     this.#attempt((this.#upstream as Upstream).choose(this.#backend));
   }
 
-  #fail(failure: Failure): void {
+  #fail(failure: UpstreamFailure): void {
     const { kind, detail } = failure;
     const status = statusOf(failure, this.#isClientFault(failure));
     this.#report(kind === "busy" ? "busy" : status === 504 ? "timed-out" : "failed");

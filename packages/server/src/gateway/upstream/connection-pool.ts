@@ -5,8 +5,8 @@ import { BoundedMap } from "sluice";
 import { ResponseHeadReader } from "sluice-http1";
 import type { UpstreamConfig } from "../../config/config.js";
 import type { ClientTls } from "./client-tls.js";
-import { Connection, type ConnectionHost, type Timing } from "./connection.js";
-import { type Caller, type FailureKind, notSent } from "./upstream-caller.js";
+import { type ConnectionHost, type Timing, UpstreamConnection } from "./connection.js";
+import { type FailureKind, notSent, type UpstreamCaller } from "./upstream-caller.js";
 
 /** How often deadlines are checked, which is how late they can be noticed. */
 export const TICK_MS = 100;
@@ -20,9 +20,9 @@ export type PoolConfig = Pick<
 >;
 
 /** A caller that waits for a connection. */
-export interface WaitingCaller extends Caller {
+export interface WaitingCaller extends UpstreamCaller {
   /** The connection that it waited for is here. */
-  onConnection(connection: Connection): void;
+  onConnection(connection: UpstreamConnection): void;
 }
 
 /** The connections to one backend. */
@@ -35,8 +35,8 @@ export class Pool implements ConnectionHost {
   tick = 0;
   readonly #connectionsMax: number;
   readonly #waitingMax: number;
-  readonly #connections = new Set<Connection>();
-  readonly #idle: Connection[] = [];
+  readonly #connections = new Set<UpstreamConnection>();
+  readonly #idle: UpstreamConnection[] = [];
   /** In order of arrival, each with the tick at which it has waited too long. Bounded by `waitingMax`. */
   readonly #waiting = new BoundedMap<WaitingCaller, number>(Number.POSITIVE_INFINITY);
   #connecting = 0;
@@ -67,7 +67,7 @@ export class Pool implements ConnectionHost {
   }
 
   /** A free connection; undefined if there is none: {@link wait} for one. */
-  take(): Connection | undefined {
+  take(): UpstreamConnection | undefined {
     let free = this.#idle.pop();
     // A connection that is being closed is not free.
     while (free !== undefined && !free.isIdle) free = this.#idle.pop();
@@ -109,25 +109,25 @@ export class Pool implements ConnectionHost {
     for (const connection of this.#connections) connection.destroy();
   }
 
-  onConnected(connection: Connection): void {
+  onConnected(connection: UpstreamConnection): void {
     this.#connecting--;
     this.onIdle(connection);
   }
 
-  onIdle(connection: Connection): void {
+  onIdle(connection: UpstreamConnection): void {
     const caller = this.#nextWaiting();
     if (caller === undefined) this.#idle.push(connection);
     else caller.onConnection(connection);
   }
 
-  onNotConnected(connection: Connection, kind: FailureKind, detail: string): void {
+  onNotConnected(connection: UpstreamConnection, kind: FailureKind, detail: string): void {
     this.#connecting--;
     this.#connections.delete(connection);
     this.#nextWaiting()?.onFailure(notSent(kind, detail));
     this.#openForWaiting();
   }
 
-  onClosed(connection: Connection): void {
+  onClosed(connection: UpstreamConnection): void {
     this.#connections.delete(connection);
     const place = this.#idle.indexOf(connection);
     if (place >= 0) this.#idle.splice(place, 1);
@@ -150,7 +150,7 @@ export class Pool implements ConnectionHost {
 
   #open(): void {
     this.#connecting++;
-    this.#connections.add(new Connection(this));
+    this.#connections.add(new UpstreamConnection(this));
   }
 }
 

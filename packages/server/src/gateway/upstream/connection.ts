@@ -11,7 +11,7 @@ import {
   ResponseParser,
 } from "sluice-http1";
 import { type ClientTls, toTlsDetail } from "./client-tls.js";
-import type { Caller, FailureKind } from "./upstream-caller.js";
+import type { FailureKind, UpstreamCaller } from "./upstream-caller.js";
 
 /** Bytes of one read, into memory that each connection keeps. */
 const READ_BYTES_MAX = 32_768;
@@ -28,13 +28,13 @@ export interface ConnectionHost {
   /** Grows by one every `TICK_MS`. */
   readonly tick: number;
   readonly timing: Timing;
-  onConnected(connection: Connection): void;
+  onConnected(connection: UpstreamConnection): void;
   /** It can serve another request. */
-  onIdle(connection: Connection): void;
+  onIdle(connection: UpstreamConnection): void;
   /** It could not connect. */
-  onNotConnected(connection: Connection, kind: FailureKind, detail: string): void;
+  onNotConnected(connection: UpstreamConnection, kind: FailureKind, detail: string): void;
   /** It was connected, and has closed. */
-  onClosed(connection: Connection): void;
+  onClosed(connection: UpstreamConnection): void;
 }
 
 /** How many ticks may pass; Infinity means no bound. */
@@ -49,11 +49,11 @@ export interface Timing {
 }
 
 /** One connection. */
-export class Connection {
+export class UpstreamConnection {
   readonly #host: ConnectionHost;
   readonly #socket: Socket;
   readonly #parser: ResponseParser;
-  #caller: Caller | undefined = undefined;
+  #caller: UpstreamCaller | undefined = undefined;
   /** Whether it is there but for its TLS handshake. */
   #isShakingHands = false;
   #isConnected = false;
@@ -99,7 +99,7 @@ export class Connection {
    * @param head - The whole head, with the empty line; in Latin-1.
    * @param isWhole - Whether no body follows.
    */
-  send(head: string, caller: Caller, isWhole: boolean, asked: RequestKind): void {
+  send(head: string, caller: UpstreamCaller, isWhole: boolean, asked: RequestKind): void {
     this.#caller = caller;
     this.#isSent = isWhole;
     this.#hasResponse = false;

@@ -24,7 +24,7 @@ export type FailureKind =
   | "idle-timeout";
 
 /** A request that failed. */
-export interface Failure {
+export interface UpstreamFailure {
   readonly kind: FailureKind;
   /** For the log: what was seen. Never for the client. */
   readonly detail: string;
@@ -35,14 +35,14 @@ export interface Failure {
 }
 
 /** Sends one request over a connection and takes its response. */
-export interface Caller extends ResponseSink {
+export interface UpstreamCaller extends ResponseSink {
   /** The connection accepts more of the request's body. */
   onDrain(): void;
   /** The request failed. Nothing is called afterwards. */
-  onFailure(failure: Failure): void;
+  onFailure(failure: UpstreamFailure): void;
 }
 
 /** The failure of a request that was not sent. */
-export function notSent(kind: FailureKind, detail: string): Failure {
+export function notSent(kind: FailureKind, detail: string): UpstreamFailure {
   return { kind, detail, hasResponse: false, isStale: false };
 }

@@ -3,11 +3,11 @@ import { afterEach, describe, expect, it } from "vitest";
 import { closedUrl, eventually, onStop, startRaw, stopAll } from "../../../test/proxy-fixture.js";
 import { toUpstream } from "../../../test/test-config.js";
 import type { UpstreamConfig } from "../../config/config.js";
-import type { Connection } from "./connection.js";
+import type { UpstreamConnection } from "./connection.js";
 import type { WaitingCaller } from "./connection-pool.js";
 import { TICK_MS } from "./connection-pool.js";
 import { Upstream } from "./upstream.js";
-import type { Failure } from "./upstream-caller.js";
+import type { UpstreamFailure } from "./upstream-caller.js";
 
 afterEach(stopAll);
 
@@ -24,13 +24,13 @@ function make(backends: readonly string[], changes: Partial<UpstreamConfig> = {}
 
 /** A caller that records the calls it gets. */
 class RecordingCaller implements WaitingCaller {
-  connection: Connection | undefined;
+  connection: UpstreamConnection | undefined;
   status: number | undefined;
   body = "";
   isWhole = false;
-  failure: Failure | undefined;
+  failure: UpstreamFailure | undefined;
 
-  onConnection(connection: Connection): void {
+  onConnection(connection: UpstreamConnection): void {
     this.connection = connection;
     connection.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n", this, true, "resource");
   }
@@ -45,7 +45,7 @@ class RecordingCaller implements WaitingCaller {
     this.isWhole = true;
   }
   onDrain(): void {}
-  onFailure(failure: Failure): void {
+  onFailure(failure: UpstreamFailure): void {
     this.failure = failure;
   }
 }

@@ -5,11 +5,11 @@ import type { AccountName } from "./account-id.js";
 import type { AccountRow } from "./account-row.js";
 import {
   type Draws,
-  type Entry,
   type EntryDetails,
   type EntryKind,
   type EntryRow,
   hashOfRow,
+  type LedgerEntry,
   toRow,
 } from "./entry.js";
 import { type Grant, Grants } from "./grants.js";
@@ -182,7 +182,7 @@ export class Account {
     this.#sequence++;
     this.#balance += entry.amount;
     const { kind, amount, idempotencyKey, settles, details } = entry;
-    const whole: Entry = {
+    const whole: LedgerEntry = {
       accountId: this.id,
       sequence: this.#sequence,
       kind,

@@ -58,7 +58,7 @@ export interface EntryDetails {
 }
 
 /** An entry of an account. */
-export interface Entry {
+export interface LedgerEntry {
   readonly accountId: string;
   /** 1 for the first of its account. */
   readonly sequence: number;
@@ -135,7 +135,7 @@ export function hashOfRow(row: EntryRow): string {
 }
 
 /** An entry as the database keeps it. */
-export function toRow(entry: Entry): EntryRow {
+export function toRow(entry: LedgerEntry): EntryRow {
   return {
     account_id: entry.accountId,
     sequence: entry.sequence,
@@ -152,7 +152,7 @@ export function toRow(entry: Entry): EntryRow {
 }
 
 /** The entry of a row. */
-export function toEntry(row: EntryRow): Entry {
+export function toEntry(row: EntryRow): LedgerEntry {
   return {
     accountId: row.account_id,
     sequence: row.sequence,

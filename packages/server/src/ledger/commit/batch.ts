@@ -5,22 +5,22 @@ import type { SqlValue } from "../../database/database.js";
 import type { Account, Writer } from "../accounts/account.js";
 import type { AccountSpec } from "../accounts/account-spec.js";
 import type { EntryRow } from "../accounts/entry.js";
-import type { BatchAccounts, EntryName, FindEntry, Hold, Operation } from "./operation.js";
+import type { BatchAccounts, EntryName, FindEntry, NewHold, Operation } from "./operation.js";
 import { accountIdsOf } from "./operation.js";
 import { toEvents } from "./quota-events.js";
 
 /** An operation that waits for its answer. */
-export interface Pending<T = unknown> {
+export interface PendingOperation<T = unknown> {
   readonly operation: Operation<T>;
   resolve(result: T): void;
   reject(error: unknown): void;
 }
 
 /** What came of an operation: to be reported once it is committed. */
-export type Report = () => void;
+export type ReportResult = () => void;
 
 /** What a batch leaves to be written, as rows of the tables. */
-export interface Changes {
+export interface BatchChanges {
   /** Those with new entries. */
   readonly accounts: readonly Account[];
   readonly entries: readonly EntryRow[];
@@ -30,20 +30,20 @@ export interface Changes {
 }
 
 /** Operations, and the accounts that they work on. */
-export class Batch implements BatchAccounts {
+export class CommitBatch implements BatchAccounts {
   readonly writer: Writer;
   /** The accounts that the operations need, in the order in which rows are locked. */
   readonly ids: readonly string[];
-  readonly #pending: readonly Pending[];
+  readonly #pending: readonly PendingOperation[];
   readonly #specs = new Map<string, AccountSpec>();
   readonly #accounts = new Map<string, Account>();
   readonly #blocks = new Map<string, number>();
   readonly #asked = new Set<string>();
   readonly #found = new Map<string, EntryRow>();
-  readonly #holds = new Map<string, Hold>();
+  readonly #holds = new Map<string, NewHold>();
   readonly #unheld = new Map<string, readonly [accountId: string, sequence: number]>();
 
-  constructor(pending: readonly Pending[], writer: Writer) {
+  constructor(pending: readonly PendingOperation[], writer: Writer) {
     this.#pending = pending;
     this.writer = writer;
     const ids = new Set<string>();
@@ -89,7 +89,7 @@ export class Batch implements BatchAccounts {
     return found ?? this.#accounts.get(accountId)?.findAppended(idempotencyKey);
   };
 
-  hold(hold: Hold): void {
+  hold(hold: NewHold): void {
     this.#holds.set(`${hold.accountId} ${hold.sequence}`, hold);
   }
 
@@ -111,7 +111,7 @@ export class Batch implements BatchAccounts {
   }
 
   /** Lets the operations decide. Returns what to report once that is committed. */
-  apply(): Report[] {
+  apply(): ReportResult[] {
     return this.#pending.map(({ operation, resolve, reject }) => {
       try {
         const result = operation.apply(this);
@@ -123,7 +123,7 @@ export class Batch implements BatchAccounts {
   }
 
   /** What the operations left to be written. To be asked for once. */
-  takeChanges(): Changes {
+  takeChanges(): BatchChanges {
     const accounts = [...this.#accounts.values()].filter(({ isChanged }) => isChanged);
     const { actor } = this.writer;
     return {

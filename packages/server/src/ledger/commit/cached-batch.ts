@@ -3,18 +3,18 @@
 
 import type { Database } from "../../database/database.js";
 import { catchUp } from "../accounts/periods.js";
-import type { Batch, Report } from "./batch.js";
+import type { CommitBatch, ReportResult } from "./batch.js";
 import { writeUnchanged } from "./write-unchanged.js";
 
 /** What came of a batch. Without reports nothing was written: it has to be run under locks. */
 export interface CachedResult {
-  readonly reports?: readonly Report[];
+  readonly reports?: readonly ReportResult[];
   /** Accounts that another process has changed. */
   readonly changedIds: readonly string[];
 }
 
 /** Runs a batch to which its accounts were added out of the cache. */
-export async function runCached(database: Database, batch: Batch): Promise<CachedResult> {
+export async function runCached(database: Database, batch: CommitBatch): Promise<CachedResult> {
   for (const spec of batch.specs) catchUp(batch.account(spec.id), spec, batch.writer);
   const absent = batch.nextLookups(false);
   const reports = batch.apply();

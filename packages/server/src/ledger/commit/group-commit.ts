@@ -7,7 +7,7 @@ import { ServerError } from "../../base/errors.js";
 import { CommitUnknownError, type Database } from "../../database/database.js";
 import type { AccountSpec } from "../accounts/account-spec.js";
 import { AccountCache } from "./account-cache.js";
-import { Batch, type Pending, type Report } from "./batch.js";
+import { CommitBatch, type PendingOperation, type ReportResult } from "./batch.js";
 import { runCached } from "./cached-batch.js";
 import { makeAccounts, runLocked } from "./locked-batch.js";
 import { accountIdsOf, type Operation } from "./operation.js";
@@ -85,7 +85,7 @@ export class GroupCommit {
       return Promise.reject(new ServerError("SLUICE_DATABASE_UNAVAILABLE", seen));
     }
     return new Promise<T>((resolve, reject) => {
-      this.#waiting.add({ operation, resolve, reject } as Pending<T> as Pending);
+      this.#waiting.add({ operation, resolve, reject } as PendingOperation<T> as PendingOperation);
       this.#schedule();
     });
   }
@@ -119,7 +119,7 @@ export class GroupCommit {
     }
   }
 
-  #start(batch: readonly Pending[]): void {
+  #start(batch: readonly PendingOperation[]): void {
     this.#running++;
     void this.#answer(batch).then(() => {
       this.#waiting.release(batch);
@@ -129,7 +129,7 @@ export class GroupCommit {
     });
   }
 
-  async #answer(batch: readonly Pending[]): Promise<void> {
+  async #answer(batch: readonly PendingOperation[]): Promise<void> {
     try {
       for (const report of await this.#commit(batch)) report();
     } catch (error) {
@@ -138,7 +138,7 @@ export class GroupCommit {
     }
   }
 
-  async #commit(batch: readonly Pending[]): Promise<readonly Report[]> {
+  async #commit(batch: readonly PendingOperation[]): Promise<readonly ReportResult[]> {
     const endMs = readMs() + this.#options.retryMsMax;
     for (let attempt = 0; ; attempt++) {
       try {
@@ -152,7 +152,10 @@ export class GroupCommit {
     }
   }
 
-  async #tryCommit(pending: readonly Pending[], isRepeated: boolean): Promise<readonly Report[]> {
+  async #tryCommit(
+    pending: readonly PendingOperation[],
+    isRepeated: boolean,
+  ): Promise<readonly ReportResult[]> {
     const isCached =
       !isRepeated &&
       pending.every(({ operation }) => accountIdsOf(operation).every((id) => this.#cache.has(id)));
@@ -165,7 +168,9 @@ export class GroupCommit {
   }
 
   /** Returns undefined if nothing was written, because what the cache has is outdated. */
-  async #commitCached(pending: readonly Pending[]): Promise<readonly Report[] | undefined> {
+  async #commitCached(
+    pending: readonly PendingOperation[],
+  ): Promise<readonly ReportResult[] | undefined> {
     const batch = this.#toBatch(pending);
     for (const id of batch.ids) batch.add(this.#cache.take(id));
     const { reports, changedIds } = await runCached(this.#database, batch);
@@ -178,7 +183,10 @@ export class GroupCommit {
     return undefined;
   }
 
-  async #commitLocked(pending: readonly Pending[], isRepeated: boolean): Promise<Report[]> {
+  async #commitLocked(
+    pending: readonly PendingOperation[],
+    isRepeated: boolean,
+  ): Promise<ReportResult[]> {
     await this.#makeUnknown(pending);
     const { batch, reports } = await this.#database.transaction(async (tx) => {
       const batch = this.#toBatch(pending);
@@ -188,13 +196,13 @@ export class GroupCommit {
     return reports;
   }
 
-  #toBatch(pending: readonly Pending[]): Batch {
+  #toBatch(pending: readonly PendingOperation[]): CommitBatch {
     const { actor, clock } = this.#options;
-    return new Batch(pending, { actor, atMs: Math.floor(clock.now()) });
+    return new CommitBatch(pending, { actor, atMs: Math.floor(clock.now()) });
   }
 
   /** Accounts of subjects that are blocked are read each time. */
-  #keep(batch: Batch): void {
+  #keep(batch: CommitBatch): void {
     const nowMs = readMs();
     for (const id of batch.ids) {
       if (!batch.has(id)) continue;
@@ -209,7 +217,7 @@ export class GroupCommit {
    * Makes the accounts that this process has not met, before the transaction: a row that one transaction inserts and
    * others wait for would take the locks out of their order.
    */
-  async #makeUnknown(batch: readonly Pending[]): Promise<void> {
+  async #makeUnknown(batch: readonly PendingOperation[]): Promise<void> {
     const unknown = new Map<string, AccountSpec>();
     for (const { operation } of batch) {
       for (const spec of [...operation.specs, ...(operation.unopened ?? [])]) {

@@ -9,7 +9,7 @@ import type { AccountSpec } from "../accounts/account-spec.js";
 import type { EntryRow } from "../accounts/entry.js";
 import { catchUp, openAccount } from "../accounts/periods.js";
 import { statements } from "../sql/statements.js";
-import type { Batch, Report } from "./batch.js";
+import type { CommitBatch, ReportResult } from "./batch.js";
 
 /** A request that was cancelled again and again under one id is looked up this many times. */
 const LOOKUP_ROUNDS_MAX = 12;
@@ -21,9 +21,9 @@ const LOOKUP_ROUNDS_MAX = 12;
  */
 export async function runLocked(
   tx: Transaction,
-  batch: Batch,
+  batch: CommitBatch,
   isRepeated: boolean,
-): Promise<Report[]> {
+): Promise<ReportResult[]> {
   await lock(tx, batch, batch.ids);
   for (const spec of batch.specs) await bringUp(tx, batch, spec);
   await lookUp(tx, batch, isRepeated);
@@ -41,7 +41,7 @@ export async function makeAccounts(
   await runOverRows(run, statements.makeAccounts, rows);
 }
 
-async function lock(tx: Transaction, batch: Batch, ids: readonly string[]): Promise<void> {
+async function lock(tx: Transaction, batch: CommitBatch, ids: readonly string[]): Promise<void> {
   const rows = ids.map((id) => [id]);
   const run = tx.lock.bind(tx);
   for (const row of await runOverRows<ReadAccountRow>(run, statements.readAccounts, rows)) {
@@ -50,7 +50,7 @@ async function lock(tx: Transaction, batch: Batch, ids: readonly string[]): Prom
 }
 
 /** Opens an account of a new period, with what is carried over, or applies what time and rules have changed. */
-async function bringUp(tx: Transaction, batch: Batch, spec: AccountSpec): Promise<void> {
+async function bringUp(tx: Transaction, batch: CommitBatch, spec: AccountSpec): Promise<void> {
   const account = batch.account(spec.id);
   if (account.isOpen) catchUp(account, spec, batch.writer);
   else openAccount(account, spec, await previousOf(tx, batch, spec), batch.writer);
@@ -58,7 +58,7 @@ async function bringUp(tx: Transaction, batch: Batch, spec: AccountSpec): Promis
 
 async function previousOf(
   tx: Transaction,
-  batch: Batch,
+  batch: CommitBatch,
   { name }: AccountSpec,
 ): Promise<Account | undefined> {
   const { subject, meter, part, startsAtMs } = name;
@@ -71,7 +71,7 @@ async function previousOf(
   return previous.isOpen ? previous : undefined;
 }
 
-async function lookUp(tx: Transaction, batch: Batch, isRepeated: boolean): Promise<void> {
+async function lookUp(tx: Transaction, batch: CommitBatch, isRepeated: boolean): Promise<void> {
   for (let round = 0; round < LOOKUP_ROUNDS_MAX; round++) {
     const names = batch.nextLookups(isRepeated);
     if (names.length === 0) return;
@@ -80,7 +80,7 @@ async function lookUp(tx: Transaction, batch: Batch, isRepeated: boolean): Promi
   }
 }
 
-async function write({ query }: Transaction, batch: Batch): Promise<void> {
+async function write({ query }: Transaction, batch: CommitBatch): Promise<void> {
   const { accounts, entries, events, holds, unheld } = batch.takeChanges();
   if (accounts.length === 0) return;
   const entryRows = entries.map((row) => Object.values(row));

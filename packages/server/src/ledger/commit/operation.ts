@@ -12,7 +12,7 @@ export interface EntryName {
 }
 
 /** A reservation or lease that is not settled yet. */
-export interface Hold {
+export interface NewHold {
   readonly kind: "reserve" | "lease";
   readonly accountId: string;
   readonly sequence: number;
@@ -31,7 +31,7 @@ export interface BatchAccounts {
   /** When the block of an account's subject ends: 0 without a block, Infinity if it lasts until it is lifted. */
   blockedUntilMs(id: string): number;
   readonly find: FindEntry;
-  hold(hold: Hold): void;
+  hold(hold: NewHold): void;
   unhold(accountId: string, sequence: number): void;
 }
 

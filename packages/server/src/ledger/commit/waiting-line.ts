@@ -2,7 +2,7 @@
 // ended; others go beside it.
 
 import type { AccountCache } from "./account-cache.js";
-import type { Pending } from "./batch.js";
+import type { PendingOperation } from "./batch.js";
 import { accountIdsOf } from "./operation.js";
 
 /** Operations of one transaction. */
@@ -17,7 +17,7 @@ export class WaitingLine {
   readonly #cache: AccountCache;
   /** Accounts that transactions under way use. */
   readonly #busy = new Set<string>();
-  #line: Pending[] = [];
+  #line: PendingOperation[] = [];
 
   constructor(cache: AccountCache) {
     this.#cache = cache;
@@ -27,7 +27,7 @@ export class WaitingLine {
     return this.#line.length;
   }
 
-  add(pending: Pending): void {
+  add(pending: PendingOperation): void {
     this.#line.push(pending);
   }
 
@@ -35,11 +35,11 @@ export class WaitingLine {
    * Takes operations whose accounts are not in use, and which are all in the cache or all to be read. What has to wait
    * keeps its place: operations behind it wait for its accounts too.
    */
-  takeReady(): readonly Pending[] {
+  takeReady(): readonly PendingOperation[] {
     const scan = new Scan(this.#busy, this.#cache);
     let looked = 0;
     while (looked < Math.min(LOOK_MAX, this.#line.length) && !scan.isFull) {
-      scan.look(this.#line[looked++] as Pending);
+      scan.look(this.#line[looked++] as PendingOperation);
     }
     this.#line = scan.passed.concat(this.#line.slice(looked));
     for (const id of scan.accounts) this.#busy.add(id);
@@ -47,7 +47,7 @@ export class WaitingLine {
   }
 
   /** Ends the use of the accounts of operations that were taken. */
-  release(taken: readonly Pending[]): void {
+  release(taken: readonly PendingOperation[]): void {
     for (const { operation } of taken) {
       for (const id of accountIdsOf(operation)) this.#busy.delete(id);
     }
@@ -56,8 +56,8 @@ export class WaitingLine {
 
 /** One walk along the line. */
 class Scan {
-  readonly ready: Pending[] = [];
-  readonly passed: Pending[] = [];
+  readonly ready: PendingOperation[] = [];
+  readonly passed: PendingOperation[] = [];
   readonly accounts = new Set<string>();
   readonly #busy: ReadonlySet<string>;
   readonly #cache: AccountCache;
@@ -75,7 +75,7 @@ class Scan {
     return this.ready.length >= BATCH_MAX || this.accounts.size >= ACCOUNTS_MAX;
   }
 
-  look(pending: Pending): void {
+  look(pending: PendingOperation): void {
     const ids = accountIdsOf(pending.operation);
     const isFree = !ids.some((id) => this.#busy.has(id) || this.#awaited.has(id));
     const isCached = ids.every((id) => this.#cache.has(id));

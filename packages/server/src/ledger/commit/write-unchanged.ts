@@ -8,7 +8,7 @@ import { splitRows } from "../../database/row-lists.js";
 import type { Account, Writer } from "../accounts/account.js";
 import type { EntryRow } from "../accounts/entry.js";
 import { statements } from "../sql/statements.js";
-import type { Changes } from "./batch.js";
+import type { BatchChanges } from "./batch.js";
 import type { EntryName } from "./operation.js";
 
 /** So few are written where they were decided: handing them to a thread would take longer. */
@@ -18,7 +18,7 @@ const FEW_ACCOUNTS = 16;
 export interface UnchangedWrite {
   /** All accounts that it was decided on, in the order of their ids. */
   readonly accounts: readonly Account[];
-  readonly changes: Changes;
+  readonly changes: BatchChanges;
   /** Entries that must not be there. */
   readonly absent: readonly EntryName[];
   /** Who decided, and when: blocks that end later must not be there. */

@@ -21,15 +21,15 @@ export interface AccountAct {
 }
 
 /** Does something to an account. Returns what its entry adds to the balance. */
-type Act = (account: Account, units: number) => number;
+type AdjustAccount = (account: Account, units: number) => number;
 
 /** Charges without asking: units beyond what is there become debt. */
-const debit: Act = (account, units) => {
+const debit: AdjustAccount = (account, units) => {
   account.draw(units);
   return -units;
 };
-const refund: Act = (account, units) => account.refund(units);
-const reset: Act = (account) => account.refund(account.refundable);
+const refund: AdjustAccount = (account, units) => account.refund(units);
+const reset: AdjustAccount = (account) => account.refund(account.refundable);
 
 const ACTS = { debit, refund, reset };
 
@@ -51,7 +51,7 @@ export interface ActResult {
 export class ActOperation implements Operation<readonly ActResult[]> {
   readonly specs: readonly AccountSpec[];
   readonly unopened: readonly AccountSpec[];
-  readonly #act: Act;
+  readonly #act: AdjustAccount;
   readonly #acts: readonly AccountAct[];
   readonly #ownKey: string;
 

@@ -2,7 +2,7 @@
 // before, so that reading a million of them takes no more memory than one page.
 
 import type { Reader } from "../../database/database.js";
-import type { Entry } from "../accounts/entry.js";
+import type { LedgerEntry } from "../accounts/entry.js";
 import { type EntryKind, type EntryRow, toEntry } from "../accounts/entry.js";
 import { statements } from "../sql/statements.js";
 
@@ -21,7 +21,7 @@ export interface EntryFilter {
 }
 
 /** An entry together with what its account is about. */
-export interface AccountEntry extends Entry {
+export interface AccountEntry extends LedgerEntry {
   readonly meter: string;
   readonly part: number;
   readonly subject: string;
@@ -30,7 +30,7 @@ export interface AccountEntry extends Entry {
 }
 
 /** The place of an entry in the order of time. */
-export type EntryCursor = Pick<Entry, "atMs" | "accountId" | "sequence">;
+export type EntryCursor = Pick<LedgerEntry, "atMs" | "accountId" | "sequence">;
 
 interface AccountEntryRow extends EntryRow {
   readonly meter: string;

@@ -19,7 +19,7 @@ export interface AccountEnd {
 }
 
 /** A reservation or lease that the database lists as open. */
-export interface Hold {
+export interface ListedHold {
   readonly sequence: number;
   readonly kind: string;
   readonly amount: number;
@@ -95,7 +95,7 @@ export class AccountCheck {
   }
 
   /** Whether an account row and its holds are what the entries lead to; says what is not. */
-  end(account: AccountEnd, holds: readonly Hold[], say: Say = this.#say): void {
+  end(account: AccountEnd, holds: readonly ListedHold[], say: Say = this.#say): void {
     const { sequence, balance, hash } = account;
     if (sequence !== this.#sequence) {
       const seen = `the account has ${sequence} entries, and the last one found is ${this.#sequence}`;
@@ -198,7 +198,7 @@ export class AccountCheck {
     this.#say("settlement", sequence, seen);
   }
 
-  #checkHolds(holds: readonly Hold[], say: Say): void {
+  #checkHolds(holds: readonly ListedHold[], say: Say): void {
     const listed = new Set<number>();
     for (const { sequence, kind, amount } of holds) {
       listed.add(sequence);

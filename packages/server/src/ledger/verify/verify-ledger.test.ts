@@ -6,7 +6,7 @@ import { migrate } from "../../database/migrate.js";
 import { migrations } from "../../database/migrations/migrations.js";
 import { statements } from "../sql/statements.js";
 import { verifyLedger } from "./verify-ledger.js";
-import type { LedgerReader } from "./verify-range.js";
+import type { VerifierReader } from "./verify-range.js";
 
 const all = testDatabases();
 afterAll(() => Promise.all(all.map((each) => each.stop())));
@@ -88,7 +88,7 @@ describe.each(all)("verifyLedger on $name", (databases) => {
     late.settle("commit", reservation, { units: 5, kept: 5 }).use(20);
     await writeAll([late]);
     let pages = 0;
-    const reader: LedgerReader = {
+    const reader: VerifierReader = {
       query: async <R extends Row>(sql: string, values?: readonly SqlValue[]) => {
         if (sql === statements.listAccountsBetween && pages++ === 0) return stale as R[];
         if (sql === statements.listHoldsBetween) return staleHolds as R[];

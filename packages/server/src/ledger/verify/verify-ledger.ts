@@ -2,7 +2,7 @@
 // charge went past its quota, and that whatever was settled was open. Reads all entries, in constant memory.
 
 import { Findings, type LedgerReport } from "./report.js";
-import { type LedgerReader, type PageSizes, RangeVerifier } from "./verify-range.js";
+import { type PageSizes, RangeVerifier, type VerifierReader } from "./verify-range.js";
 
 /** Options of {@link verifyLedger}. */
 export interface VerifyOptions {
@@ -18,7 +18,7 @@ export interface VerifyOptions {
  * @throws ServerError `SLUICE_DATABASE_UNAVAILABLE` or `SLUICE_DATABASE_FAILED`.
  */
 export async function verifyLedger(
-  reader: LedgerReader,
+  reader: VerifierReader,
   { listedMax, pages }: VerifyOptions = {},
 ): Promise<LedgerReport> {
   const findings = new Findings(listedMax);

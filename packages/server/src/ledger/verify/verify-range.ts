@@ -6,7 +6,7 @@ import type { Row, SchemaReader } from "../../database/database.js";
 import { accountIdOf } from "../accounts/account-id.js";
 import type { AccountRow } from "../accounts/account-row.js";
 import { statements } from "../sql/statements.js";
-import { AccountCheck, type Hold, type LateSettlement, type Say } from "./account-check.js";
+import { AccountCheck, type LateSettlement, type ListedHold, type Say } from "./account-check.js";
 import { type EntryPage, type EntryReader, readEntryPage } from "./entry-pages.js";
 import type { Findings } from "./report.js";
 
@@ -37,21 +37,21 @@ interface HoldRow extends Row {
 }
 
 /** What a verifier reads from. */
-export type LedgerReader = EntryReader & SchemaReader;
+export type VerifierReader = EntryReader & SchemaReader;
 
 /** Verifies a range of accounts. */
 export class RangeVerifier {
-  readonly #reader: LedgerReader;
+  readonly #reader: VerifierReader;
   readonly #findings: Findings;
   readonly #pages: PageSizes;
   /** Accounts of this page whose entries have not come yet. */
   #waiting = new Map<string, AccountRow>();
-  #holds = new Map<string, Hold[]>();
+  #holds = new Map<string, ListedHold[]>();
   #current: CurrentAccount | undefined;
   /** Whether two entries of an account may have the same key, as far as the database sees to it. */
   #mayRepeat = true;
 
-  constructor(reader: LedgerReader, findings: Findings, pages: PageSizes = PAGE_SIZES) {
+  constructor(reader: VerifierReader, findings: Findings, pages: PageSizes = PAGE_SIZES) {
     this.#reader = reader;
     this.#findings = findings;
     this.#pages = pages;
@@ -210,9 +210,9 @@ export class RangeVerifier {
     return { account, holds };
   }
 
-  async #readHolds(after: string, upTo: string): Promise<Map<string, Hold[]>> {
+  async #readHolds(after: string, upTo: string): Promise<Map<string, ListedHold[]>> {
     const rows = await this.#reader.query<HoldRow>(statements.listHoldsBetween, [after, upTo]);
-    const holds = new Map<string, Hold[]>();
+    const holds = new Map<string, ListedHold[]>();
     for (const row of rows) {
       const some = holds.get(row.account_id);
       if (some === undefined) holds.set(row.account_id, [row]);
@@ -245,7 +245,7 @@ interface CurrentAccount {
 
 interface AccountAndHolds {
   readonly account: AccountRow;
-  readonly holds: readonly Hold[];
+  readonly holds: readonly ListedHold[];
 }
 
 interface AccountAndHoldRow extends AccountRow {

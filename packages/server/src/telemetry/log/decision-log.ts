@@ -18,7 +18,7 @@ import {
   type ListenerName,
 } from "../reported.js";
 import { toEndpoint } from "../tally/rule-meters.js";
-import type { KeyHash } from "./key-hash.js";
+import type { HashKey } from "./key-hash.js";
 
 /** This many lines about decisions are written in one second; what comes beyond is counted. */
 export const DECISION_LINES_PER_SECOND_MAX = 100;
@@ -40,7 +40,7 @@ export interface DecisionLogOptions {
   /** The share of admitted requests that are logged, 0 to 1. 0: nothing is logged, refusals neither. */
   readonly share: number;
   readonly chance: () => number;
-  readonly hashKey: KeyHash;
+  readonly hashKey: HashKey;
   /** A monotonic reading, in milliseconds. */
   readonly readMs: () => number;
 }

@@ -6,10 +6,10 @@ import { createHmac } from "node:crypto";
 const HASH_CHARS = 16;
 
 /** Hashes keys. */
-export type KeyHash = (key: string) => string;
+export type HashKey = (key: string) => string;
 
 /** A function that hashes keys with this secret: `hmac:` and 16 hexadecimal digits. */
-export function createKeyHash(secret: string | Buffer): KeyHash {
+export function createHashKey(secret: string | Buffer): HashKey {
   return (key) => {
     const digest = createHmac("sha256", secret).update(key).digest("hex");
     return `hmac:${digest.slice(0, HASH_CHARS)}`;

@@ -1,7 +1,7 @@
 // Small counters of telemetry: labelled values, and the time that the circuit breaker was open.
 
 import type { FallbackEvent } from "sluice";
-import type { Sample } from "./sampled-metric.js";
+import type { MetricLine } from "./sampled-metric.js";
 
 /** The most combinations of labels that are counted. */
 const SERIES_MAX = 2_000;
@@ -32,7 +32,7 @@ export class Counts {
   }
 
   /** All series. */
-  samples(): Iterable<Sample> {
+  samples(): Iterable<MetricLine> {
     return this.#values.values();
   }
 

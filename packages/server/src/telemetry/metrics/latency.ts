@@ -1,7 +1,7 @@
 // A histogram of seconds in fixed buckets from 50 µs: one array of counts and a sum, so that an
 // observation is a handful of comparisons and no garbage.
 
-import type { Sample } from "./sampled-metric.js";
+import type { MetricLine } from "./sampled-metric.js";
 
 /** Upper bounds of the buckets, in seconds. The first is 50 µs: decisions in memory are faster still. */
 export const LATENCY_BUCKETS_S: readonly number[] = [
@@ -32,7 +32,7 @@ export class Latency {
   }
 
   /** The lines of a histogram of that name: each bucket holds those below it too. */
-  *samples(name: string, labels: Readonly<Record<string, string>>): Generator<Sample> {
+  *samples(name: string, labels: Readonly<Record<string, string>>): Generator<MetricLine> {
     let count = 0;
     for (let i = 0; i < BOUNDS_MS.length; i++) {
       count += this.#counts[i];

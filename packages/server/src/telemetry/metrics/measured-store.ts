@@ -19,7 +19,7 @@ import { isThenable } from "sluice/internals";
 import { Latency } from "./latency.js";
 
 /** The verbs of a store, as metrics name them. */
-export type Operation =
+export type StoreVerb =
   | "decide"
   | "peek"
   | "debit"
@@ -31,17 +31,17 @@ export type Operation =
 
 /** How long calls took and how many failed, by verb. */
 export class StoreTimes {
-  readonly latencies = new Map<Operation, Latency>();
-  readonly errors = new Map<Operation, number>();
-  readonly #onFailed: (operation: Operation, error: unknown) => void;
+  readonly latencies = new Map<StoreVerb, Latency>();
+  readonly errors = new Map<StoreVerb, number>();
+  readonly #onFailed: (operation: StoreVerb, error: unknown) => void;
 
   /** @param onFailed - Called with each error. */
-  constructor(onFailed: (operation: Operation, error: unknown) => void) {
+  constructor(onFailed: (operation: StoreVerb, error: unknown) => void) {
     this.#onFailed = onFailed;
   }
 
   /** Counts an answer. */
-  took(operation: Operation, ms: number): void {
+  took(operation: StoreVerb, ms: number): void {
     let latency = this.latencies.get(operation);
     if (latency === undefined) {
       latency = new Latency();
@@ -51,7 +51,7 @@ export class StoreTimes {
   }
 
   /** Counts an error. */
-  failed(operation: Operation, error: unknown): void {
+  failed(operation: StoreVerb, error: unknown): void {
     this.errors.set(operation, (this.errors.get(operation) ?? 0) + 1);
     this.#onFailed(operation, error);
   }
@@ -117,7 +117,7 @@ export class MeasuredStore extends ForwardingStore {
     return this.#time("reset", () => super.reset(charges));
   }
 
-  #time<T>(operation: Operation, call: () => MaybePromise<T>): MaybePromise<T> {
+  #time<T>(operation: StoreVerb, call: () => MaybePromise<T>): MaybePromise<T> {
     const startMs = this.#readMs();
     try {
       const answer = call();
@@ -128,7 +128,7 @@ export class MeasuredStore extends ForwardingStore {
     }
   }
 
-  #timed<T>(operation: Operation, startMs: number, answer: PromiseLike<T>): Promise<T> {
+  #timed<T>(operation: StoreVerb, startMs: number, answer: PromiseLike<T>): Promise<T> {
     return Promise.resolve(answer).then(
       (value) => {
         this.#times.took(operation, this.#readMs() - startMs);

@@ -9,7 +9,7 @@ import type { Counts, FallbackTime } from "./counts.js";
 import type { Latency } from "./latency.js";
 import type { StoreTimes } from "./measured-store.js";
 import { METRICS, type MetricKey } from "./metric-definitions.js";
-import { addMetric, type Sample } from "./sampled-metric.js";
+import { addMetric, type MetricLine } from "./sampled-metric.js";
 import type { WatchedStats } from "./store-stats.js";
 
 /** Where the values come from. */
@@ -36,7 +36,7 @@ export interface MetricSources {
   readonly workersEnded: () => number;
 }
 
-type Reader = (sources: MetricSources) => Iterable<Sample>;
+type Reader = (sources: MetricSources) => Iterable<MetricLine>;
 
 /** Gauges of prom-client that are named as counters; those without `_total` say the same by type. */
 const MISNAMED = [
@@ -202,15 +202,15 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
   logLeftOut: ({ decisionLog }) => [of(decisionLog.leftOut)],
 };
 
-function of(value: number, labels: Sample["labels"] = {}): Sample {
+function of(value: number, labels: MetricLine["labels"] = {}): MetricLine {
   return { labels, value };
 }
 
-function* secondsOf(times: StoreTimes, { name }: { readonly name: string }): Iterable<Sample> {
+function* secondsOf(times: StoreTimes, { name }: { readonly name: string }): Iterable<MetricLine> {
   for (const [operation, latency] of times.latencies) yield* latency.samples(name, { operation });
 }
 
-function* errorsOf({ latencies, errors }: StoreTimes): Iterable<Sample> {
+function* errorsOf({ latencies, errors }: StoreTimes): Iterable<MetricLine> {
   for (const operation of latencies.keys()) yield of(errors.get(operation) ?? 0, { operation });
 }
 

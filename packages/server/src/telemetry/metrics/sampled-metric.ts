@@ -4,7 +4,7 @@
 import type { Metric, Registry } from "prom-client";
 
 /** One line of a metric: labels and a number. */
-export interface Sample {
+export interface MetricLine {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
   /** The name of the line where it differs: `…_bucket`, `…_sum`, `…_count`. */
@@ -26,7 +26,7 @@ export interface MetricDefinition {
 export function addMetric(
   registry: Registry,
   definition: MetricDefinition,
-  read: () => Iterable<Sample>,
+  read: () => Iterable<MetricLine>,
 ): void {
   const { name, help, type, aggregator = "sum" } = definition;
   const metric = {

@@ -3,7 +3,7 @@
 
 import type { Facts, Policy, PolicyDecision } from "sluice/rules";
 import { boundOf, toOutcome } from "../log/decision-log.js";
-import type { KeyHash } from "../log/key-hash.js";
+import type { HashKey } from "../log/key-hash.js";
 import {
   type CountedVerdict,
   type DecidedRequest,
@@ -34,7 +34,7 @@ const REFUSALS_BOUNDS = { countMax: 1_000, charsMax: 1_000_000 };
 /** What samples are made with. */
 export interface DecisionSamplesOptions {
   readonly sampling: KeySampling;
-  readonly hashKey: KeyHash;
+  readonly hashKey: HashKey;
   /** Whose rules say which facts are kept. */
   readonly policies: () => Iterable<Policy>;
   /** A monotonic reading, in milliseconds. */

@@ -1,6 +1,6 @@
 // Finds samples for a reader, and hides what the reader may not see: keys are hashed and facts left out.
 
-import type { KeyHash } from "../log/key-hash.js";
+import type { HashKey } from "../log/key-hash.js";
 import type { SampleRing } from "./sample-ring.js";
 import {
   LATEST_SAMPLES,
@@ -13,7 +13,7 @@ import {
 export function findLatest(
   rings: readonly SampleRing<SampledDecision>[],
   query: SamplesQuery,
-  hashKey: KeyHash,
+  hashKey: HashKey,
 ): readonly SampledDecision[] {
   const { limit = LATEST_SAMPLES, showsKeys = false } = query;
   const isAsked = toFilter(query, hashKey);
@@ -38,7 +38,7 @@ export function sortNewest(samples: SampledDecision[]): SampledDecision[] {
 
 function toFilter(
   { rule, key, outcome, showsKeys = false }: SamplesQuery,
-  hashKey: KeyHash,
+  hashKey: HashKey,
 ): (sample: SampledDecision) => boolean {
   // Who may not see keys can't find out by guessing either.
   const isKey = (own: string) => (showsKeys && own === key) || hashKey(own) === key;
@@ -52,7 +52,7 @@ function toFilter(
   };
 }
 
-function hide(sample: SampledDecision, hashKey: KeyHash): SampledDecision {
+function hide(sample: SampledDecision, hashKey: HashKey): SampledDecision {
   return {
     ...sample,
     key: sample.key === null ? null : hashKey(sample.key),

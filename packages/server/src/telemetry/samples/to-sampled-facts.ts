@@ -2,7 +2,7 @@
 // for the same value, so that decisions about one caller still belong together.
 
 import type { Facts } from "sluice/rules";
-import type { KeyHash } from "../log/key-hash.js";
+import type { HashKey } from "../log/key-hash.js";
 import { type FactKind, type FactNames, isSecret } from "./fact-names.js";
 import type { SampledFacts } from "./sampled-decision.js";
 
@@ -14,7 +14,7 @@ const PATH_CHARS_MAX = 1_024;
 const LIST_LENGTH_MAX = 64;
 
 /** What a sample keeps of a request. */
-export function toSampledFacts(facts: Facts, names: FactNames, hash: KeyHash): SampledFacts {
+export function toSampledFacts(facts: Facts, names: FactNames, hash: HashKey): SampledFacts {
   const { method, path, host, ip, user, apiKey, tenant, tier, plan } = facts;
   const bounded = (value: string) => (value.length <= VALUE_CHARS_MAX ? value : hash(value));
   const pick = (kind: FactKind, from: object | undefined) =>
@@ -105,7 +105,7 @@ function merge(one: Fields | undefined, other: Fields | undefined): Fields | und
   return one === undefined || other === undefined ? (one ?? other) : { ...one, ...other };
 }
 
-function toHidden(value: unknown, hash: KeyHash): string | undefined {
+function toHidden(value: unknown, hash: HashKey): string | undefined {
   const text = toText(value);
   return text === undefined ? undefined : hash(text);
 }

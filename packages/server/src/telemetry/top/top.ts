@@ -1,6 +1,6 @@
 // The top report of this process: rates of rules and their heaviest keys, made when it is asked for.
 
-import type { KeyHash } from "../log/key-hash.js";
+import type { HashKey } from "../log/key-hash.js";
 import { busynessOf } from "../merge.js";
 import type { DecisionTally } from "../tally/decision-tally.js";
 import type { RuleMeter, RuleMeters } from "../tally/rule-meters.js";
@@ -10,7 +10,7 @@ import type { RuleRate, TopKey, TopOptions, TopReport } from "./top-report.js";
 export interface TopSources {
   readonly meters: RuleMeters;
   readonly tally: DecisionTally;
-  readonly hashKey: KeyHash;
+  readonly hashKey: HashKey;
   /** Keys in each list. */
   readonly keysMax: number;
 }
@@ -24,7 +24,7 @@ export function toTopReport(sources: TopSources, options: TopOptions): TopReport
     ({ rule }) => options.rule === undefined || rule === options.rule,
   );
   for (const meter of meters) meter.rollTo(period);
-  const toKey: KeyHash = options.showsKeys === true ? (key) => key : sources.hashKey;
+  const toKey: HashKey = options.showsKeys === true ? (key) => key : sources.hashKey;
   const list = (keysOf: (meter: RuleMeter) => Iterable<{ key: string; hits: number }>) =>
     toTopKeys(meters, keysOf, { seconds, keysMax, toKey });
   return {
@@ -54,7 +54,7 @@ function toRate(meter: RuleMeter, seconds: number): RuleRate {
 function toTopKeys(
   meters: readonly RuleMeter[],
   keysOf: (meter: RuleMeter) => Iterable<{ key: string; hits: number }>,
-  { seconds, keysMax, toKey }: { seconds: number; keysMax: number; toKey: KeyHash },
+  { seconds, keysMax, toKey }: { seconds: number; keysMax: number; toKey: HashKey },
 ): TopKey[] {
   return meters
     .flatMap((meter) =>

@@ -4,7 +4,7 @@
 import { SluiceError, type SluiceErrorCode, show } from "../errors.js";
 import { optional } from "./objects.js";
 import { anything, type Field, isRecord, type Shape } from "./shape.js";
-import { type Path, Reading, type Refusal, Spot } from "./spot.js";
+import { type Mismatch, type Path, Reading, Spot } from "./spot.js";
 
 /** Where an option was seen: the function that it was passed to, and the code of the error. */
 export interface OptionSite {
@@ -41,7 +41,7 @@ class OptionReading extends Reading {
     refuse(this.#site, `${toText(path)} ${problem}`);
   }
 
-  override refuse(path: Path, refusal: Refusal): void {
+  override refuse(path: Path, refusal: Mismatch): void {
     if (path.length > 0) super.refuse(path, refusal);
     else refuse(this.#site, `needs an object of options, got ${show(refusal.seen)}`);
   }

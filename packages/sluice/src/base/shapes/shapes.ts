@@ -52,4 +52,4 @@ export {
   stringFor,
   wholeNumber,
 } from "./shape.js";
-export { type Path, Reading, type Refusal, Spot, TooManyValues } from "./spot.js";
+export { type Mismatch, type Path, Reading, Spot, TooManyValues } from "./spot.js";

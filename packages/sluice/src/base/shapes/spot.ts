@@ -27,7 +27,7 @@ export abstract class Reading {
   abstract report(path: Path, problem: string): void;
 
   /** Reports that a value must be something else. */
-  refuse(path: Path, { what, seen, meant }: Refusal): void {
+  refuse(path: Path, { what, seen, meant }: Mismatch): void {
     const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
     this.report(path, `must be ${what}, got ${this.show(seen, path)}${hint}`);
   }
@@ -44,7 +44,7 @@ export abstract class Reading {
 }
 
 /** A value that is not what it must be. */
-export interface Refusal {
+export interface Mismatch {
   /** Completes "must be". */
   readonly what: string;
   readonly seen: unknown;

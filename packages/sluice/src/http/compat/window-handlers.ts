@@ -21,7 +21,7 @@ export interface WindowSize {
 }
 
 /** The options of a request handler without its limit. */
-export type WindowOptions<Raw> = Omit<RateLimitOptions<Raw>, "limit">;
+export type WindowHandlerOptions<Raw> = Omit<RateLimitOptions<Raw>, "limit">;
 
 /** A limit holds at least one unit; to refuse every request, each costs two. */
 const REFUSE_ALL = { cost: () => 2, headers: "none", legacyHeaders: false } as const;
@@ -29,7 +29,7 @@ const REFUSE_ALL = { cost: () => 2, headers: "none", legacyHeaders: false } as c
 /** A request handler with these numbers. The window of a key starts with its first request. */
 export function toWindowHandler<Raw>(
   site: OptionSite,
-  options: WindowOptions<Raw>,
+  options: WindowHandlerOptions<Raw>,
   { limit: given, windowMs }: WindowSize,
 ): RequestHandler {
   const limit = toLimit(site, given);
@@ -50,10 +50,10 @@ const HANDLERS_MAX = 1_000;
 /** The request handlers of one limiter, made when their numbers are first asked for. */
 export class WindowHandlers<Raw> {
   readonly #site: OptionSite;
-  readonly #options: WindowOptions<Raw>;
+  readonly #options: WindowHandlerOptions<Raw>;
   readonly #handlers = new BoundedMap<string, RequestHandler>(HANDLERS_MAX);
 
-  constructor(site: OptionSite, options: WindowOptions<Raw>) {
+  constructor(site: OptionSite, options: WindowHandlerOptions<Raw>) {
     this.#site = site;
     // One store for all, so that a request handler that is made again finds its counters.
     this.#options = { ...options, store: options.store ?? memoryStore() };

@@ -9,7 +9,7 @@ import { PolicyDecision } from "../../rules/policy/policy-request/policy-decisio
 import type { SingleRuleAnswer } from "../../rules/policy/policy-request/single-rule-path.js";
 import type { JsonSum } from "../../rules/rule.js";
 import type { Refusal } from "../response/refusal.js";
-import { type Fields, toFields } from "../response/response-headers.js";
+import { type HeaderFields, toFields } from "../response/response-headers.js";
 import { type BodyHeaders, BodyMeter } from "../response-cost/body-meter.js";
 import type { Wait } from "./delays.js";
 
@@ -79,7 +79,7 @@ export class HandledRequest implements RateLimitInfo {
   }
 
   /** The RateLimit headers one by one. */
-  get fields(): Fields {
+  get fields(): HeaderFields {
     return toFields(this.lines);
   }
 

@@ -20,7 +20,7 @@ import type { Identity, RequestFacts } from "../identity/identity.js";
 import { sayMissing, toChallenge } from "../response/missing-identity.js";
 import { PartitionKey } from "../response/partition-key.js";
 import { HeaderWriter } from "../response/rate-limit-headers.js";
-import { type Refusal, RefusalWriter, type Reply } from "../response/refusal.js";
+import { type Refusal, RefusalWriter, type WholeResponse } from "../response/refusal.js";
 import { type Jitter, toRetry } from "../response/retry-after.js";
 import { type Wait, WaitingRoom } from "./delays.js";
 import { HandledRequest, type HandledRequestHost } from "./handled-request.js";
@@ -89,7 +89,7 @@ export class RequestHandler implements HandledRequestHost {
 
   // A caller that asks too often is refused, whatever it asks for.
   /** How the caller stands (`GET /rate_limit`), or what `report` answers. Charges no rule; fails as `handle` does. */
-  status(request: HttpRequest, report?: ReportCaller): MaybePromise<Reply> {
+  status(request: HttpRequest, report?: ReportCaller): MaybePromise<WholeResponse> {
     const prepare = this.#prepare;
     if (prepare === undefined) return this.#toStatus(request, undefined, report);
     return andThen(prepare(request.raw, request.context), (attributes) =>
@@ -126,7 +126,7 @@ export class RequestHandler implements HandledRequestHost {
     request: HttpRequest,
     attributes: Attributes | undefined,
     report: ReportCaller = (facts) => andThen(this.policy.state(facts), toStatusReply),
-  ): MaybePromise<Reply> {
+  ): MaybePromise<WholeResponse> {
     const shown = this.#identity.read(request);
     // Before a token is verified, where possible, so that a refusal is cheap.
     const caller = keyOf(attributes) ?? this.#addressOf(shown);

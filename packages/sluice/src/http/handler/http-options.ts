@@ -26,7 +26,7 @@ import {
 import { type Identity, type IdentityOptions, toIdentity } from "../identity/identity.js";
 import { HEADER_FORMS, type HeaderForm, type LegacyReset } from "../response/rate-limit-headers.js";
 import type { RefusalBody } from "../response/refusal.js";
-import { type Random, systemRandom } from "../response/retry-after.js";
+import { type RandomUpTo, systemRandom } from "../response/retry-after.js";
 import type { RateLimitInfo } from "./handled-request.js";
 import { SIMPLE_FIELDS, type SimpleOptions } from "./limits-in-code.js";
 
@@ -84,7 +84,7 @@ export interface HttpSetup {
   readonly headers: HeaderForm;
   readonly legacyReset: LegacyReset | undefined;
   readonly retryAfterJitterMs: number;
-  readonly random: Random;
+  readonly random: RandomUpTo;
   readonly body: RefusalBody;
   readonly partitionSecret: string | undefined;
   readonly delayedMax: number;

@@ -12,7 +12,7 @@ import type { Facts } from "../../rules/facts.js";
 import type { RuleState } from "../../rules/policy/peek/peek.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
 import { PROBLEMS, toProblem } from "../response/problem-body.js";
-import { bytesOf, type Reply } from "../response/refusal.js";
+import { bytesOf, type WholeResponse } from "../response/refusal.js";
 import { type Jitter, toRetry } from "../response/retry-after.js";
 
 /** How often one caller may ask. */
@@ -33,7 +33,7 @@ export class RateLimitEndpoint {
   }
 
   /** Charges a caller for asking. Returns the refusal if it asks too often. */
-  refuse(caller: string): Reply | undefined {
+  refuse(caller: string): WholeResponse | undefined {
     this.#limiter ??= createLimiter({
       limit: tokenBucket(ASKING),
       store: memoryStore({ keysMax: CALLERS_MAX }),
@@ -49,21 +49,21 @@ export class RateLimitEndpoint {
   }
 
   /** The same for a caller whose address is not known. Callers without any identity share one limit. */
-  refuseNamed({ user, apiKey, tenant }: Facts): Reply | undefined {
+  refuseNamed({ user, apiKey, tenant }: Facts): WholeResponse | undefined {
     return this.refuse(user ?? apiKey ?? tenant ?? "");
   }
 }
 
 /** Answers a caller that was identified. */
-export type ReportCaller = (facts: Facts) => MaybePromise<Reply>;
+export type ReportCaller = (facts: Facts) => MaybePromise<WholeResponse>;
 
 /** States as JSON: `{ "rules": [{ "rule", "keyType", "limit", "remaining", … }] }`; what never comes is null. */
-export function toStatusReply(rules: readonly RuleState[]): Reply {
+export function toStatusReply(rules: readonly RuleState[]): WholeResponse {
   return toJsonReply({ rules });
 }
 
 /** A value as JSON that no cache may keep. */
-export function toJsonReply(value: object, status = 200): Reply {
+export function toJsonReply(value: object, status = 200): WholeResponse {
   const body = JSON.stringify(value);
   const isProblem = status >= 400;
   const type = isProblem ? "application/problem+json" : "application/json; charset=utf-8";

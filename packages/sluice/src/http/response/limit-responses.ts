@@ -17,11 +17,11 @@ import { noteHold, waitMsOf } from "../../rules/policy/held-charges/hold-times.j
 import type { Counter } from "../../stores/store.js";
 import { PROBLEMS, toProblem } from "./problem-body.js";
 import { HEADER_FORMS, type HeaderForm, HeaderWriter } from "./rate-limit-headers.js";
-import { type Fields, toFields } from "./response-headers.js";
+import { type HeaderFields, toFields } from "./response-headers.js";
 import { toRetry } from "./retry-after.js";
 
 export type { HeaderForm } from "./rate-limit-headers.js";
-export type { Fields } from "./response-headers.js";
+export type { HeaderFields } from "./response-headers.js";
 
 /** Options of {@link limitResponses}. */
 export interface LimitResponsesOptions {
@@ -38,7 +38,7 @@ export interface LimitResponse {
   /** 429 of a refusal; undefined if the request continues, and its handler chooses the status. */
   readonly status: number | undefined;
   /** Names and values in turn: RateLimit-Policy, RateLimit, and of a refusal Retry-After and those of its body. */
-  readonly fields: Fields;
+  readonly fields: HeaderFields;
   /** The problem body (RFC 9457) of a refusal; otherwise empty. */
   readonly body: string;
 }

@@ -9,18 +9,18 @@ import type {
 import type { HttpRequest } from "../identity/http-request.js";
 import { textsOf } from "./limit-description.js";
 import { PROBLEMS, toDetail, toProblem } from "./problem-body.js";
-import type { Fields } from "./response-headers.js";
+import type { HeaderFields } from "./response-headers.js";
 import type { Retry } from "./retry-after.js";
 
 /** A whole response, apart from the RateLimit headers. */
-export interface Reply {
+export interface WholeResponse {
   readonly status: number;
-  readonly fields: Fields;
+  readonly fields: HeaderFields;
   readonly body: string;
 }
 
 /** The response to a refused request. */
-export interface Refusal extends Reply {
+export interface Refusal extends WholeResponse {
   readonly reason: RefusalReason;
   /** How long the caller should wait, in milliseconds; Infinity if waiting does not help, or no time is known. */
   readonly retryAfterMs: number;

@@ -1,18 +1,18 @@
 // Headers of a response, as they are written once and put on the responses of every framework.
 
 /** Names and values in turn. */
-export type Fields = readonly string[];
+export type HeaderFields = readonly string[];
 
 /** Headers about the body, in lower case: another body needs others. */
 export const BODY_FIELDS: ReadonlySet<string> = new Set(["content-type", "content-length"]);
 
 /** Calls `set` with each header. */
-export function eachField(fields: Fields, set: (name: string, value: string) => void): void {
+export function eachField(fields: HeaderFields, set: (name: string, value: string) => void): void {
   for (let i = 0; i < fields.length; i += 2) set(fields[i], fields[i + 1]);
 }
 
 /** The headers of a string with one line for each, ending in CRLF. */
-export function toFields(lines: string): Fields {
+export function toFields(lines: string): HeaderFields {
   const fields: string[] = [];
   for (const line of lines.split("\r\n")) {
     const colon = line.indexOf(": ");
@@ -22,7 +22,7 @@ export function toFields(lines: string): Fields {
 }
 
 /** The lines of headers, each with its end. */
-export function toLines(fields: Fields): string {
+export function toLines(fields: HeaderFields): string {
   let lines = "";
   eachField(fields, (name, value) => {
     lines += `${name}: ${value}\r\n`;
@@ -43,7 +43,7 @@ export function joinLines(earlier: string, later: string): string {
 }
 
 /** The headers whose names, in lower case, are not among the hidden ones. */
-export function withoutFields(fields: Fields, hidden: ReadonlySet<string>): Fields {
+export function withoutFields(fields: HeaderFields, hidden: ReadonlySet<string>): HeaderFields {
   if (hidden.size === 0) return fields;
   const shown: string[] = [];
   eachField(fields, (name, value) => {

@@ -16,11 +16,11 @@ export interface Retry {
 /** The random part of a wait. */
 export interface Jitter {
   readonly jitterMsMax: number;
-  readonly random: Random;
+  readonly random: RandomUpTo;
 }
 
 /** A whole number from 0 to `max`, both included. */
-export type Random = (max: number) => number;
+export type RandomUpTo = (max: number) => number;
 
 /** The wait that a refusal states, with up to `jitterMsMax` of jitter. */
 export function toRetry(waitMs: number | undefined, { jitterMsMax, random }: Jitter): Retry {
@@ -40,7 +40,7 @@ const NEVER: Retry = {
 const UNKNOWN: Retry = { ...NEVER, decidedMs: undefined };
 
 /** The system's. */
-export const systemRandom: Random = (max) => {
+export const systemRandom: RandomUpTo = (max) => {
   const [word] = crypto.getRandomValues(new Uint32Array(1));
   return word % (max + 1);
 };

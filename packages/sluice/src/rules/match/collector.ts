@@ -3,7 +3,7 @@
 // a thousand rules for a thousand hosts cost one look-up.
 
 import { ITEMS_A_STEP, type Steps } from "../../base/steps.js";
-import { type Condition, type Field, isMet } from "./field.js";
+import { isMet, type MatchCondition, type MatchField } from "./field.js";
 import type { NormalizedRequest } from "./normalized-request.js";
 
 /** Finds candidates. */
@@ -15,7 +15,7 @@ export interface Collector<C> {
 /** An entry that matches a request if all these conditions are met. */
 export interface Candidate<C> {
   readonly entry: C;
-  readonly conditions: readonly Condition[];
+  readonly conditions: readonly MatchCondition[];
 }
 
 /** So few are looked at one by one: that costs less than a look-up. */
@@ -25,7 +25,7 @@ const LEVELS_MAX = 4;
 /** The most values that are listed in one matcher: of rules that share many, each would be again and again. */
 const VALUES_MAX = 1_000_000;
 
-const NONE: readonly Condition[] = [];
+const NONE: readonly MatchCondition[] = [];
 
 /** Makes what finds candidates. Beyond its bounds they are looked at one by one: slower, never wrong. */
 export class CollectorMaker {
@@ -76,9 +76,9 @@ function toUnlisted<C>(candidates: readonly Candidate<C>[]): Collector<C> {
 /** One candidate, as most patterns have. */
 class Single<C> implements Collector<C> {
   readonly #entry: C;
-  readonly #conditions: readonly Condition[];
+  readonly #conditions: readonly MatchCondition[];
 
-  constructor(entry: C, conditions: readonly Condition[]) {
+  constructor(entry: C, conditions: readonly MatchCondition[]) {
     this.#entry = entry;
     this.#conditions = conditions;
   }
@@ -106,7 +106,7 @@ class Several<C> implements Collector<C> {
 
 /** Candidates by the values that they ask of a field. */
 interface Listing<C> {
-  readonly field: Field;
+  readonly field: MatchField;
   readonly byValue: ReadonlyMap<string, C>;
 }
 
@@ -133,7 +133,7 @@ class Listed<C> implements Collector<C> {
 
 /** Where each candidate is listed: by the field of which the most different values are asked. */
 class ListingPlan<C> {
-  readonly listings = new Map<Field, Map<string, Candidate<C>[]>>();
+  readonly listings = new Map<MatchField, Map<string, Candidate<C>[]>>();
   readonly others: Candidate<C>[] = [];
 
   constructor(candidates: readonly Candidate<C>[]) {
@@ -145,7 +145,7 @@ class ListingPlan<C> {
     }
   }
 
-  #list(field: Field, values: ReadonlySet<string>, candidate: Candidate<C>): void {
+  #list(field: MatchField, values: ReadonlySet<string>, candidate: Candidate<C>): void {
     const byValue = this.listings.get(field) ?? new Map<string, Candidate<C>[]>();
     this.listings.set(field, byValue);
     for (const value of values) {
@@ -157,14 +157,14 @@ class ListingPlan<C> {
 }
 
 /** A candidate that is found under a value need not be checked for it again. */
-function without<C>({ entry, conditions }: Candidate<C>, met: Condition): Candidate<C> {
+function without<C>({ entry, conditions }: Candidate<C>, met: MatchCondition): Candidate<C> {
   const left = conditions.filter((condition) => condition !== met);
   return { entry, conditions: left.length === 0 ? NONE : left };
 }
 
 /** How many different values are asked of each field. */
-function countValues(candidates: readonly Candidate<unknown>[]): ReadonlyMap<Field, number> {
-  const seen = new Map<Field, Set<string>>();
+function countValues(candidates: readonly Candidate<unknown>[]): ReadonlyMap<MatchField, number> {
+  const seen = new Map<MatchField, Set<string>>();
   for (const { conditions } of candidates) {
     for (const { field, values } of conditions) {
       if (values === undefined) continue;
@@ -178,10 +178,10 @@ function countValues(candidates: readonly Candidate<unknown>[]): ReadonlyMap<Fie
 
 /** The condition that distinguishes most; one without values distinguishes nothing. */
 function toBest(
-  conditions: readonly Condition[],
-  counts: ReadonlyMap<Field, number>,
-): Condition | undefined {
-  let best: Condition | undefined;
+  conditions: readonly MatchCondition[],
+  counts: ReadonlyMap<MatchField, number>,
+): MatchCondition | undefined {
+  let best: MatchCondition | undefined;
   let most = 0;
   for (const condition of conditions) {
     const count = condition.values === undefined ? 0 : (counts.get(condition.field) ?? 0);

@@ -6,7 +6,7 @@ import type { Match } from "../rule.js";
 import type { NormalizedRequest } from "./normalized-request.js";
 
 /** One thing that conditions look at. */
-export interface Field {
+export interface MatchField {
   /** What a request has there; undefined if nothing. */
   read(request: NormalizedRequest): string | undefined;
   /** Under what else it is covered: `*.example.com` for a host, GET for HEAD. */
@@ -14,8 +14,8 @@ export interface Field {
 }
 
 /** What a rule asks of a field: one of some values or, without values, that it is there. */
-export interface Condition {
-  readonly field: Field;
+export interface MatchCondition {
+  readonly field: MatchField;
   readonly values: ReadonlySet<string> | undefined;
 }
 
@@ -23,7 +23,7 @@ const NONE: readonly string[] = [];
 const GET_ONLY: readonly string[] = ["GET"];
 
 /** Whether a request is what a condition asks for. */
-export function isMet({ field, values }: Condition, request: NormalizedRequest): boolean {
+export function isMet({ field, values }: MatchCondition, request: NormalizedRequest): boolean {
   const value = field.read(request);
   if (value === undefined) return false;
   if (values === undefined || values.has(value)) return true;
@@ -33,30 +33,30 @@ export function isMet({ field, values }: Condition, request: NormalizedRequest):
   return false;
 }
 
-const METHOD: Field = {
+const METHOD: MatchField = {
   read: ({ method }) => method,
   covers: ({ method }) => (method === "HEAD" ? GET_ONLY : NONE),
 };
 
-const HOST: Field = {
+const HOST: MatchField = {
   read: ({ host }) => host,
   covers: (request) => request.wildcards,
 };
 
 /** Where no pattern covers several hosts, what might is not even listed. */
-const EXACT_HOST: Field = { read: HOST.read, covers: () => NONE };
+const EXACT_HOST: MatchField = { read: HOST.read, covers: () => NONE };
 
 const nothingElse = () => NONE;
 
-function toHeader(name: string): Field {
+function toHeader(name: string): MatchField {
   return { read: ({ facts }) => toHeaderValue(facts.headers?.[name]), covers: nothingElse };
 }
 
-function toAttribute(name: string): Field {
+function toAttribute(name: string): MatchField {
   return { read: toAttributeReader(name), covers: nothingElse };
 }
 
-function toAttributeReader(name: string): Field["read"] {
+function toAttributeReader(name: string): MatchField["read"] {
   switch (name) {
     case "user":
       return ({ facts }) => toValue(facts.user);
@@ -70,12 +70,12 @@ function toAttributeReader(name: string): Field["read"] {
 }
 
 /** The fields of a set of rules: rules that look at the same thing have the same field. */
-export class Fields {
-  readonly #headers = new Map<string, Field>();
-  readonly #attributes = new Map<string, Field>();
-  readonly #host: Field;
+export class MatchFields {
+  readonly #headers = new Map<string, MatchField>();
+  readonly #attributes = new Map<string, MatchField>();
+  readonly #host: MatchField;
   /** By what they ask: equal ones are one object, which stays in the processor's cache. */
-  readonly #conditions = new Map<string, readonly Condition[]>();
+  readonly #conditions = new Map<string, readonly MatchCondition[]>();
 
   constructor(matches: readonly Match[]) {
     const covers = ({ hosts }: Match) => hosts.some((host) => host.startsWith("*"));
@@ -83,7 +83,7 @@ export class Fields {
   }
 
   /** What a match asks for, the path aside. */
-  toConditions(match: Match): readonly Condition[] {
+  toConditions(match: Match): readonly MatchCondition[] {
     const { methods, hosts, headers, attributes } = match;
     const text = JSON.stringify([methods, hosts, [...headers], [...attributes]]);
     const known = this.#conditions.get(text) ?? this.#make(match);
@@ -91,8 +91,8 @@ export class Fields {
     return known;
   }
 
-  #make(match: Match): readonly Condition[] {
-    const conditions: Condition[] = [];
+  #make(match: Match): readonly MatchCondition[] {
+    const conditions: MatchCondition[] = [];
     const { methods, hosts } = match;
     if (methods.length > 0) conditions.push({ field: METHOD, values: new Set(methods) });
     if (hosts.length > 0) conditions.push({ field: this.#host, values: new Set(hosts) });
@@ -108,7 +108,11 @@ export class Fields {
   }
 }
 
-function known(fields: Map<string, Field>, name: string, make: (name: string) => Field): Field {
+function known(
+  fields: Map<string, MatchField>,
+  name: string,
+  make: (name: string) => MatchField,
+): MatchField {
   const field = fields.get(name) ?? make(name);
   fields.set(name, field);
   return field;

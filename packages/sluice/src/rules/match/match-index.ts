@@ -3,7 +3,7 @@
 import { ITEMS_A_STEP, runSteps, type Steps } from "../../base/steps.js";
 import type { Match } from "../rule.js";
 import { type Candidate, type Collector, CollectorMaker } from "./collector.js";
-import { Fields } from "./field.js";
+import { MatchFields } from "./field.js";
 import type { NormalizedRequest } from "./normalized-request.js";
 import { type PathPattern, toPattern } from "./path-pattern.js";
 import { PathTrie } from "./path-trie.js";
@@ -70,7 +70,7 @@ export class MatchIndex<T> {
 }
 
 function* toParts(matches: readonly Match[]): Steps<IndexParts> {
-  const fields = new Fields(matches);
+  const fields = new MatchFields(matches);
   const everywhere: Candidate<number>[] = [];
   const groups = new Groups<number>();
   for (let place = 0; place < matches.length; place++) {

@@ -6,13 +6,13 @@ import { describeKey } from "../identity-keys/key.js";
 import type { Dimension, Rule } from "../rule.js";
 
 /** What was written, where the rule itself does not show it any more. */
-export interface Given {
+export interface WrittenBounds {
   readonly delayMsMax: number | undefined;
   readonly windowJitter: boolean;
 }
 
 /** Reports everything that does not go together. */
-export function checkRule(rule: Rule, given: Given, spot: Spot): void {
+export function checkRule(rule: Rule, given: WrittenBounds, spot: Spot): void {
   const all = allLimits(rule, spot);
   checkKey(rule, spot);
   checkLimits(rule, all, spot);
@@ -96,7 +96,12 @@ function checkCost({ cost, settle }: Rule, all: readonly PlacedLimit[], spot: Sp
   }
 }
 
-function checkDelay(rule: Rule, given: Given, all: readonly PlacedLimit[], spot: Spot): void {
+function checkDelay(
+  rule: Rule,
+  given: WrittenBounds,
+  all: readonly PlacedLimit[],
+  spot: Spot,
+): void {
   if (rule.onExceed !== "delay") {
     if (given.delayMsMax !== undefined) spot.in("delayMsMax").say("needs onExceed: delay");
     return;
@@ -200,7 +205,11 @@ function checkQuotas({ durable }: Rule, all: readonly PlacedLimit[]): void {
   }
 }
 
-function checkJitter({ windowJitter }: Given, all: readonly PlacedLimit[], spot: Spot): void {
+function checkJitter(
+  { windowJitter }: WrittenBounds,
+  all: readonly PlacedLimit[],
+  spot: Spot,
+): void {
   if (!windowJitter || all.some(({ limit }) => limit.algorithm === "fixedWindow")) return;
   spot.in("windowJitter").say("needs a fixedWindow; other limits have no common border");
 }

@@ -2,14 +2,14 @@
 // program wrote. Whatever the YAML parser would say more about is left to it: this reader only ever says yes.
 
 import type { Path } from "../../base/shapes/shapes.js";
-import type { Position } from "./problems.js";
+import type { TextPosition } from "./problems.js";
 import { NESTING_MAX, TEXT_LENGTH_MAX } from "./yaml.js";
 
 /** A string that was read. */
 export interface JsonText {
   readonly value: unknown;
   /** The line of a rule, by its path; undefined of anything else. Columns are not known. */
-  lineOf(path: Path): Position | undefined;
+  lineOf(path: Path): TextPosition | undefined;
 }
 
 const QUOTE = 0x22;

@@ -5,7 +5,7 @@ import { plainString, readOptions } from "../../base/shapes/code-options.js";
 import { object, optional } from "../../base/shapes/shapes.js";
 import type { RuleSet } from "../rule.js";
 import { readJson } from "./json.js";
-import { Problems, type RulesDocument, RulesError } from "./problems.js";
+import { RuleProblems, type RulesDocument, RulesError } from "./problems.js";
 import { readRuleSet, readRulesObject } from "./rule-set.js";
 import { readYaml } from "./yaml.js";
 
@@ -66,7 +66,11 @@ function readJsonRules(text: string, file: string | undefined): RuleSet | undefi
 function readDocument(text: string, file: string | undefined): RulesDocument {
   const { problems, value, positionOf } = readYaml(text);
   let next = 0;
-  const found = new Problems({ value: undefined, file, locate: () => problems[next++].position });
+  const found = new RuleProblems({
+    value: undefined,
+    file,
+    locate: () => problems[next++].position,
+  });
   for (const { message } of problems) found.add([], message);
   found.throwIfAny();
   return { value, file, locate: positionOf };

@@ -17,7 +17,7 @@ export interface RuleProblem {
 }
 
 /** Where something stands in a string, both from 1. */
-export interface Position {
+export interface TextPosition {
   readonly line: number;
   readonly column: number;
 }
@@ -29,7 +29,7 @@ export interface RulesDocument {
   /** The name of the file, if it has one. */
   readonly file: string | undefined;
   /** Where the value at that path stands, or the closest thing around it. */
-  locate(path: Path): Position | undefined;
+  locate(path: Path): TextPosition | undefined;
 }
 
 /** The most problems that an error carries. */
@@ -61,7 +61,7 @@ function toPlaceNote({ line }: RuleProblem, file: string | undefined): string {
 }
 
 /** Collects problems. */
-export class Problems {
+export class RuleProblems {
   readonly document: RulesDocument;
   readonly #problems: RuleProblem[] = [];
   #count = 0;

@@ -3,20 +3,20 @@
 import { SluiceError } from "../../base/errors.js";
 import { type Path, Reading, type Spot, toPlace } from "../../base/shapes/shapes.js";
 import type { Limit } from "../../limits/limits.js";
-import type { Problems } from "./problems.js";
+import type { RuleProblems } from "./problems.js";
 
 /** The most values that a set of rules may hold; aliases of large parts count each time. */
 export const VALUES_MAX = 2_000_000;
 
 /** One reading of rules. */
 export class RuleReading extends Reading {
-  readonly #problems: Problems;
+  readonly #problems: RuleProblems;
   /** How many bits of an IPv6 address are one client, by which keys are written. */
   readonly ipv6Prefix: number;
   /** Limits by their JSON: rules with equal limits share one object. */
   readonly #limits = new Map<string, Limit>();
 
-  constructor(problems: Problems, ipv6Prefix: number) {
+  constructor(problems: RuleProblems, ipv6Prefix: number) {
     super(VALUES_MAX);
     this.#problems = problems;
     this.ipv6Prefix = ipv6Prefix;

@@ -4,7 +4,7 @@
 import { isRecord, Spot, TooManyValues } from "../../base/shapes/shapes.js";
 import type { Rule, RuleSet } from "../rule.js";
 import { fileFields } from "./file-fields.js";
-import { Problems, type RulesDocument } from "./problems.js";
+import { RuleProblems, type RulesDocument } from "./problems.js";
 import { toAnyKey } from "./rule-fields/keys.js";
 import { RuleReading, VALUES_MAX } from "./rule-reading.js";
 import { toExempt } from "./to-rule.js";
@@ -17,7 +17,7 @@ export function readRulesObject(value: object, file?: string): RuleSet {
 
 /** Reads the rules of a document. Throws a `RulesError` that reports every problem. */
 export function readRuleSet(document: RulesDocument): RuleSet {
-  const problems = new Problems(document);
+  const problems = new RuleProblems(document);
   try {
     const ipv6Prefix = peekIpv6Prefix(document);
     const reading = new RuleReading(problems, ipv6Prefix);
@@ -51,7 +51,7 @@ function toRuleSet(value: unknown, spot: Spot): RuleSet | undefined {
  */
 function peekIpv6Prefix(document: RulesDocument): number {
   const { shape, byDefault } = fileFields.fields.ipv6Prefix;
-  const aside = new Spot(new RuleReading(new Problems(document), 0));
+  const aside = new Spot(new RuleReading(new RuleProblems(document), 0));
   const given = isRecord(document.value) ? document.value.ipv6Prefix : undefined;
   return (given === undefined ? undefined : shape.read(given, aside)) ?? (byDefault as number);
 }

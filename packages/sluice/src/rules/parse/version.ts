@@ -30,13 +30,13 @@ function toEntry([name, value]: readonly [string, unknown]): string {
 }
 
 /** A field that means something, and how its entry begins. */
-interface Field {
+interface LabelledField {
   readonly name: string;
   readonly label: string;
 }
 
 /** The fields of objects in the order of their entries, by their names. Ten thousand rules have the same dozen forms. */
-const orders = new Map<string, readonly Field[]>();
+const orders = new Map<string, readonly LabelledField[]>();
 const ORDERS_MAX = 1_000;
 
 function toObjectMeaning(value: Readonly<Record<string, unknown>>): string {
@@ -47,7 +47,7 @@ function toObjectMeaning(value: Readonly<Record<string, unknown>>): string {
   return `{${text}}`;
 }
 
-function fieldsOf(names: readonly string[]): readonly Field[] {
+function fieldsOf(names: readonly string[]): readonly LabelledField[] {
   const form = names.join("\n");
   const known = orders.get(form);
   if (known !== undefined) return known;
@@ -59,7 +59,7 @@ function fieldsOf(names: readonly string[]): readonly Field[] {
 }
 
 /** Entries differ within their labels, so these are in the order of the entries. */
-function toFields(names: readonly string[]): readonly Field[] {
+function toFields(names: readonly string[]): readonly LabelledField[] {
   return names
     .filter((name) => !MEANINGLESS.includes(name))
     .map((name) => ({ name, label: `${JSON.stringify(name)}:` }))

@@ -21,7 +21,7 @@ import {
 } from "yaml";
 import { show } from "../../base/errors.js";
 import type { Path } from "../../base/shapes/shapes.js";
-import type { Position } from "./problems.js";
+import type { TextPosition } from "./problems.js";
 
 /** The longest string, in characters. */
 export const TEXT_LENGTH_MAX: number = 8 * 1024 * 1024;
@@ -40,7 +40,7 @@ export interface YamlProblem {
   /** On one line. */
   readonly message: string;
   /** Undefined if it is about the whole string. */
-  readonly position: Position | undefined;
+  readonly position: TextPosition | undefined;
   /** Whether it is the parser that says so, which may quote the text. */
   readonly isOfParser: boolean;
 }
@@ -52,7 +52,7 @@ export interface YamlText {
   /** Aliases stay shared objects; only merged maps are copied. Undefined if there are problems. */
   readonly value: unknown;
   /** Where the value at a path stands, or the closest thing around it. */
-  positionOf(path: Path): Position;
+  positionOf(path: Path): TextPosition;
   /** The text of the value at a path at its own place, with nothing but white space before it. */
   textAt(path: Path): string | undefined;
 }
@@ -72,7 +72,7 @@ export function readYaml(text: string): YamlText {
 
 function readDocument(text: string): YamlText {
   const lineCounter = new LineCounter();
-  const at = (offset: number): Position => {
+  const at = (offset: number): TextPosition => {
     const { line, col } = lineCounter.linePos(offset);
     return { line: Math.max(1, line), column: Math.max(1, col) };
   };

@@ -15,7 +15,7 @@ import {
   tokenBucket,
 } from "../../limits/limits.js";
 import { asAnotherProcess } from "../../testing/another-process.js";
-import { Random } from "../../testing/conformance/random.js";
+import { SeededRandom } from "../../testing/conformance/random.js";
 import { drawLimit } from "../../testing/conformance/random-limits.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { storeConformance } from "../../testing/store-conformance.js";
@@ -647,20 +647,20 @@ const { concurrency: _, ...rates } = drawLimit;
 
 // In one process the cache is notified of every change, so it may never answer otherwise than the store.
 describe("over random traces, with and without the cache", () => {
-  const several = (random: Random) => [
+  const several = (random: SeededRandom) => [
     random.pick(Object.values(rates))(random),
     rates.tokenBucket(random),
   ];
 
   it.each([
     ...Object.entries(rates).map(
-      ([name, draw]) => [name, (random: Random) => [draw(random)]] as const,
+      ([name, draw]) => [name, (random: SeededRandom) => [draw(random)]] as const,
     ),
     ["several limits together", several] as const,
   ])("every refusal is one of the store, and its wait is enough (%s)", (name, draw) => {
     let hits = 0;
     for (let number = 0; number < 300; number++) {
-      hits += new Twins(new Random(`deny-cache/${name}/${number}`), draw).run();
+      hits += new Twins(new SeededRandom(`deny-cache/${name}/${number}`), draw).run();
     }
     expect(hits).toBeGreaterThan(500);
   });
@@ -668,7 +668,7 @@ describe("over random traces, with and without the cache", () => {
 
 /** The same requests on a store with a cache in front and on one without. */
 class Twins {
-  readonly #random: Random;
+  readonly #random: SeededRandom;
   readonly #limits: readonly Limit[];
   readonly #clock = new ManualClock(START_MS);
   readonly #cache = denyCache(memoryStore({ keysMax: 100 }), { clock: this.#clock });
@@ -676,7 +676,7 @@ class Twins {
   readonly #plain: Limiter<false>;
   #waitMs = 0;
 
-  constructor(random: Random, draw: (random: Random) => readonly Limit[]) {
+  constructor(random: SeededRandom, draw: (random: SeededRandom) => readonly Limit[]) {
     this.#random = random;
     this.#limits = draw(random);
     const [limit, clock] = [this.#limits, this.#clock];

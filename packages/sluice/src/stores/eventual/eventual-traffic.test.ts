@@ -6,7 +6,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits/limits.js";
-import { Random } from "../../testing/conformance/random.js";
+import { SeededRandom } from "../../testing/conformance/random.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { memoryStore } from "../memory/memory-store.js";
 import { eventual } from "./eventual.js";
@@ -21,7 +21,7 @@ interface Traffic {
   readonly shares: readonly number[];
   /** How much later than the one before each process starts: their syncs are as far apart. */
   readonly lagMs: number;
-  readonly random?: Random;
+  readonly random?: SeededRandom;
 }
 
 /** What was admitted over what the limit admits, of 1,000 a second, after the warm-up. */
@@ -85,7 +85,7 @@ describe("four processes that share a limit of 1,000 a second", () => {
 
   it.each(limits)("%s, random traffic: within 5% of it", (name, limit) => {
     for (const [spread, shares] of spreads) {
-      const random = new Random(`${name} ${spread}`);
+      const random = new SeededRandom(`${name} ${spread}`);
       const share = admittedShare({ limit, shares, perSecond: 3_000, lagMs: 11, random });
       expect(share).toBeLessThanOrEqual(1.05);
       expect(share).toBeGreaterThanOrEqual(0.88);

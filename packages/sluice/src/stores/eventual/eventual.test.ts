@@ -11,7 +11,7 @@ import {
   quota,
   tokenBucket,
 } from "../../limits/limits.js";
-import { Random } from "../../testing/conformance/random.js";
+import { SeededRandom } from "../../testing/conformance/random.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { storeConformance } from "../../testing/store-conformance.js";
 import { ForwardingStore } from "../forwarding-store.js";
@@ -649,7 +649,7 @@ describe("what it says of itself", () => {
   it("never admits more than that, under any traffic", () => {
     const limit = tokenBucket({ capacity: 20, refillPerSecond: 50 });
     for (let seed = 0; seed < 40; seed++) {
-      const random = new Random(`bound ${seed}`);
+      const random = new SeededRandom(`bound ${seed}`);
       clock = new ManualClock(START_MS);
       inner = memoryStore({ keysMax: 1_000 });
       const nodes = Array.from({ length: random.between(1, 5) }, () => node());

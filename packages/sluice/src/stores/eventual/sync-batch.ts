@@ -13,7 +13,7 @@ export interface BatchSetup extends LocalCounterSetup {
 }
 
 /** LocalCounters that are synced in one call. */
-export class Batch {
+export class SyncBatch {
   readonly localCounters: readonly LocalCounter[];
   /** What each local counter sends, in their order. */
   readonly charges: readonly Charge[];

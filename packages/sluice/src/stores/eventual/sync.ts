@@ -8,7 +8,7 @@ import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise
 import type { CounterStatus } from "../store.js";
 import type { LocalCounter } from "./local-counter.js";
 import type { LocalCounters } from "./local-counters.js";
-import { Batch, type BatchSetup } from "./sync-batch.js";
+import { type BatchSetup, SyncBatch } from "./sync-batch.js";
 
 /** The most charges in one call. */
 const CHARGES_MAX = 1_000;
@@ -143,7 +143,7 @@ export class Sync {
       this.#end();
       return;
     }
-    const batch = new Batch(localCounters.slice(start, start + CHARGES_MAX), this.#setup);
+    const batch = new SyncBatch(localCounters.slice(start, start + CHARGES_MAX), this.#setup);
     const goOn = () => this.#sendFrom(localCounters, start + CHARGES_MAX);
     const fail = () => {
       this.counts.failures++;
@@ -175,7 +175,7 @@ export class Sync {
     done?.();
   }
 
-  #note(batch: Batch, statuses: readonly CounterStatus[]): void {
+  #note(batch: SyncBatch, statuses: readonly CounterStatus[]): void {
     const { counts } = this;
     const clockMs = this.#setup.clock.now();
     counts.syncTookMsMax = Math.max(counts.syncTookMsMax, clockMs - batch.sentAtMs);
@@ -187,7 +187,7 @@ export class Sync {
   }
 
   /** A status does not show blocks: of each key they are asked for once in a while. */
-  #learnBlocks(batch: Batch, statuses: readonly CounterStatus[], goOn: () => void): void {
+  #learnBlocks(batch: SyncBatch, statuses: readonly CounterStatus[], goOn: () => void): void {
     const { inner, local, clock } = this.#setup;
     const nowMs = clock.now();
     const due = batch.localCounters.flatMap((localCounter, i) =>

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { must } from "../../../test/traces.js";
-import { Random } from "../../testing/conformance/random.js";
+import { SeededRandom } from "../../testing/conformance/random.js";
 import { type Heavy, HeavyHitters, type Watched } from "./heavy-hitters.js";
 
 interface Group {
@@ -58,7 +58,7 @@ describe("the space-saving sketch", () => {
 
   it("watches no more than its bound under a million random keys, and finds the busy one", () => {
     const counted = new Counted(100);
-    const random = new Random("a million keys");
+    const random = new SeededRandom("a million keys");
     for (let n = 0; n < 1_000_000; n++) {
       const isBusy = n % 50 === 0;
       counted.sketch.hit(counted.group, isBusy ? "busy" : `key ${random.between(0, 2 ** 40)}`);

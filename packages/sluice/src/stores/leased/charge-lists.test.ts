@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { settled, Wire } from "../../../test/wire.js";
 import { fixedWindow, type Limit, tokenBucket } from "../../limits/limits.js";
-import { Random } from "../../testing/conformance/random.js";
+import { SeededRandom } from "../../testing/conformance/random.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { memoryStore } from "../memory/memory-store.js";
 import type { Charge, Counter, DecideOptions, Outcome } from "../store.js";
@@ -96,7 +96,7 @@ describe("a request of several charges", () => {
 
   it("is never refused what is left for a process alone, to the last unit", () => {
     for (let trace = 0; trace < 100; trace++) {
-      const random = new Random(`lists ${trace}`);
+      const random = new SeededRandom(`lists ${trace}`);
       const stand = new Stand(
         tokenBucket({ capacity: 300, refill: { amount: 1, everyMs: HOUR_MS } }),
       );

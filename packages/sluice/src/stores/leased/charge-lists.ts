@@ -9,7 +9,7 @@ import type { Charge, ChargeReceipt, DecideOptions, Outcome, Settling, Store } f
 import { toVerdict } from "./lease-verdicts.js";
 import type { KeyLeases } from "./leases/key-leases.js";
 import { restoreBrief, type Taken } from "./leases/lease.js";
-import type { Ask } from "./leases/lease-requests.js";
+import type { LeaseAsk } from "./leases/lease-requests.js";
 import type { LeaseRow } from "./leases/lease-table.js";
 import type { Leases } from "./leases/leases.js";
 
@@ -23,7 +23,7 @@ interface Held {
 }
 
 /** When a list is asked for, by the clock of blocks and by that of leases. */
-type AskTimes = Pick<Ask, "blockNowMs" | "atMs">;
+type AskTimes = Pick<LeaseAsk, "blockNowMs" | "atMs">;
 
 /** Decides lists. */
 export class LeasedLists {
@@ -118,7 +118,7 @@ export class LeasedLists {
     else if (proof.isOpen) proof.close(0);
   }
 
-  #toAsk({ counter, key, cost, nowMs }: Charge, { blockNowMs, atMs }: AskTimes): Ask {
+  #toAsk({ counter, key, cost, nowMs }: Charge, { blockNowMs, atMs }: AskTimes): LeaseAsk {
     return { row: this.#leases.rowOf(counter), key, cost, nowMs, blockNowMs, atMs };
   }
 
@@ -164,7 +164,7 @@ export class LeasedLists {
   }
 
   /** Counts an ask for each key. Returns whether all of them are worth a lease: one alone is not. */
-  #areWarm(asks: readonly Ask[]): boolean {
+  #areWarm(asks: readonly LeaseAsk[]): boolean {
     let areWarm = true;
     for (const { row, key, atMs } of asks) {
       const isHeld: boolean = row.byKey.has(key);
@@ -173,7 +173,7 @@ export class LeasedLists {
     return areWarm;
   }
 
-  #leaseAll(asks: readonly Ask[], { verdicts }: Outcome): void {
+  #leaseAll(asks: readonly LeaseAsk[], { verdicts }: Outcome): void {
     for (const [i, ask] of asks.entries()) {
       const verdict = verdicts[i];
       const keyLeases = ask.row.byKey.get(ask.key) ?? this.#leases.open(ask, verdict);

@@ -16,7 +16,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits/limits.js";
-import { Random } from "../../testing/conformance/random.js";
+import { SeededRandom } from "../../testing/conformance/random.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { type MemoryStore, memoryStore } from "../memory/memory-store.js";
 import type { ChargeReceipt, Counter, Outcome } from "../store.js";
@@ -43,7 +43,7 @@ interface Reserved {
 type Promised = (admitted: readonly Admission[], limit: Limit, leaseMs: number) => string[];
 
 interface Kind {
-  draw(random: Random): Limit;
+  draw(random: SeededRandom): Limit;
   promised: Promised;
 }
 
@@ -125,7 +125,7 @@ interface Holder {
 class Trace {
   readonly #name: string;
   readonly #kind: Kind;
-  readonly #random: Random;
+  readonly #random: SeededRandom;
   readonly #counters: readonly Counter[];
   readonly #leaseMs: number;
   readonly #clock = new ManualClock(START_MS);
@@ -140,7 +140,7 @@ class Trace {
   constructor(name: string, kind: Kind) {
     this.#name = name;
     this.#kind = kind;
-    this.#random = new Random(name);
+    this.#random = new SeededRandom(name);
     this.#counters = [0, 1].map((part) => {
       return { scope: "trace", part, limit: kind.draw(this.#random) };
     });

@@ -12,7 +12,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits/limits.js";
-import { Random } from "../../testing/conformance/random.js";
+import { SeededRandom } from "../../testing/conformance/random.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { ForwardingStore } from "../forwarding-store.js";
 import { memoryStore } from "../memory/memory-store.js";
@@ -142,7 +142,7 @@ describe("what a lease answers", () => {
 describe("one holder alone", () => {
   it.each(kinds)("is never refused what is left of a %s", (name) => {
     for (let trace = 0; trace < 100; trace++) {
-      const random = new Random(`alone ${name} ${trace}`);
+      const random = new SeededRandom(`alone ${name} ${trace}`);
       const stand = new Stand();
       const store = stand.process({ leaseMs: random.pick([20, 200, 1000]) });
       let left = 1000;

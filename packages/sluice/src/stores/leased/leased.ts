@@ -24,7 +24,7 @@ import { LeasedLists, RETRIES_MAX } from "./charge-lists.js";
 import { type LeasedOptions, toLeasedSettings } from "./lease-options.js";
 import { toOutcome, toVerdict, withOwn } from "./lease-verdicts.js";
 import type { KeyLeases } from "./leases/key-leases.js";
-import { type Ask, laterBy } from "./leases/lease-requests.js";
+import { type LeaseAsk, laterBy } from "./leases/lease-requests.js";
 import { keepStrict } from "./leases/lease-table.js";
 import type { LeasedStats } from "./leases/leased-stats.js";
 import { Leases } from "./leases/leases.js";
@@ -153,7 +153,7 @@ export class LeasedStore extends ForwardingStore {
   }
 
   /** A key that holds nothing, and may be on its way to a lease. */
-  #decideCold(ask: Ask): MaybePromise<Verdict> {
+  #decideCold(ask: LeaseAsk): MaybePromise<Verdict> {
     const { row, key, cost, nowMs, blockNowMs, atMs } = ask;
     this.#leases.tally.strictDecisions++;
     if (!this.#leases.warm(row, key, atMs)) {
@@ -163,7 +163,7 @@ export class LeasedStore extends ForwardingStore {
   }
 
   /** A key whose present lease does not cover the cost. */
-  #decideHeld(ask: Ask, keyLeases: KeyLeases, retriesLeft: number): MaybePromise<Verdict> {
+  #decideHeld(ask: LeaseAsk, keyLeases: KeyLeases, retriesLeft: number): MaybePromise<Verdict> {
     const { row, cost, atMs, nowMs } = ask;
     keyLeases.askedAtMs = atMs;
     this.#leases.advance(keyLeases, atMs, nowMs);
@@ -178,7 +178,7 @@ export class LeasedStore extends ForwardingStore {
 
   /** Asks the inner store: for all of the cost, or for what is missing to it. */
   #decideStrictly(
-    ask: Ask,
+    ask: LeaseAsk,
     keyLeases: KeyLeases | undefined,
     retriesLeft: number,
   ): MaybePromise<Verdict> {
@@ -196,7 +196,7 @@ export class LeasedStore extends ForwardingStore {
 
   /** Learns from the store's answer, and makes sure that a refusal is not for want of own units. */
   #conclude(
-    ask: Ask,
+    ask: LeaseAsk,
     verdict: Verdict,
     unitsOffered: number,
     retriesLeft: number,

@@ -13,7 +13,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits/limits.js";
-import { Random } from "../../testing/conformance/random.js";
+import { SeededRandom } from "../../testing/conformance/random.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { memoryStore } from "../memory/memory-store.js";
 import type { ChargeReceipt, Counter, Outcome } from "../store.js";
@@ -49,7 +49,7 @@ interface Waiting {
 }
 
 class Trace {
-  readonly #random: Random;
+  readonly #random: SeededRandom;
   readonly #clock = new ManualClock(START_MS);
   readonly #shared = memoryStore({ keysMax: 100 });
   readonly #counter: Counter;
@@ -60,7 +60,7 @@ class Trace {
   refused = 0;
 
   constructor(name: string, limit: Limit) {
-    this.#random = new Random(name);
+    this.#random = new SeededRandom(name);
     this.#counter = { scope: "trace", part: 0, limit };
     this.#leaseMs = this.#random.pick([40, 200, 1000]);
     this.#holders = Array.from({ length: this.#random.between(1, 3) }, () => this.#join());

@@ -12,7 +12,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits/limits.js";
-import { Random } from "../../testing/conformance/random.js";
+import { SeededRandom } from "../../testing/conformance/random.js";
 import type { Charge, ChargeReceipt, Counter, DecideOptions, Outcome } from "../store.js";
 import { type MemoryStore, memoryStore } from "./memory-store.js";
 
@@ -37,7 +37,7 @@ const counters = limits.map((limit, part): Counter => ({ scope: "rule", part, li
 describe("a list of charges", () => {
   it("is answered and counted as its charges one by one, if all enforced ones pass", () => {
     const seen = { admitted: 0, refused: 0 };
-    for (let trace = 0; trace < TRACES; trace++) runTrace(new Random(`list ${trace}`), seen);
+    for (let trace = 0; trace < TRACES; trace++) runTrace(new SeededRandom(`list ${trace}`), seen);
     expect(Math.min(seen.admitted, seen.refused)).toBeGreaterThan(TRACES * 5);
   });
 
@@ -86,7 +86,7 @@ function charge(counter: Counter, key: string, cost: number, nowMs: number): Cha
   return { counter, key, cost, nowMs };
 }
 
-function runTrace(random: Random, seen: { admitted: number; refused: number }): void {
+function runTrace(random: SeededRandom, seen: { admitted: number; refused: number }): void {
   const [store, model] = [memoryStore({ keysMax: 1000 }), memoryStore({ keysMax: 1000 })];
   let nowMs = START_MS;
   for (let step = 0; step < STEPS; step++) {
@@ -133,13 +133,13 @@ function toCharged({ counter, key, cost }: ChargeReceipt) {
   return { counter, key, cost };
 }
 
-function blockOne(random: Random, stores: readonly MemoryStore[], nowMs: number): void {
+function blockOne(random: SeededRandom, stores: readonly MemoryStore[], nowMs: number): void {
   const key = random.pick(KEYS);
   for (const store of stores) store.block("rule", key, { untilMs: nowMs + 50, nowMs });
 }
 
 /** Up to five charges on different counters. */
-function drawCharges(random: Random, nowMs: number): readonly Charge[] {
+function drawCharges(random: SeededRandom, nowMs: number): readonly Charge[] {
   const drawn = counters.filter(() => random.chance(0.4)).slice(0, 5);
   const chosen = drawn.length === 0 ? [counters[0]] : drawn;
   return chosen.map((counter) => ({

@@ -3,10 +3,10 @@
 // weighed, and taken when all have passed.
 
 import type { Verdict } from "../../base/decision.js";
-import type { Charge, ChargeReceipt, Counter, DecideOptions, Hold, Outcome } from "../store.js";
+import type { Charge, ChargeReceipt, Counter, DecideOptions, HoldMode, Outcome } from "../store.js";
 import type { Blocks } from "./blocked-keys.js";
 import { type AnyStep, type Cells, toVerdict } from "./cells/cells.js";
-import { Columns } from "./columns.js";
+import { RequestColumns } from "./columns.js";
 import type { Locator } from "./locator.js";
 import type { OpenReceipts } from "./open-receipts.js";
 
@@ -18,7 +18,7 @@ export class AllOrNothing {
   readonly #locator: Locator;
   readonly #blocks: Blocks;
   readonly #open: OpenReceipts;
-  readonly #columns = new Columns(CHARGES_KEPT_MAX);
+  readonly #columns = new RequestColumns(CHARGES_KEPT_MAX);
 
   constructor(locator: Locator, blocks: Blocks, open: OpenReceipts) {
     this.#locator = locator;
@@ -34,7 +34,7 @@ export class AllOrNothing {
   /** Decides charges of which no two are on the same counter and key. */
   decide(charges: readonly Charge[], { hold = false, blockNowMs }: DecideOptions): Outcome {
     const { length } = charges;
-    const at = length > CHARGES_KEPT_MAX ? new Columns(length) : this.#columns;
+    const at = length > CHARGES_KEPT_MAX ? new RequestColumns(length) : this.#columns;
     this.#locator.locateAll(charges, at);
     const isUnheld = hold === false && this.#blocks.isEmpty;
     // Allocated with its final length: an array that grows has room for many more.
@@ -57,9 +57,9 @@ export class AllOrNothing {
   /** A charge that may be blocked, or held, or without a slot. */
   #takeOrWeigh(
     charges: readonly Charge[],
-    at: Columns,
+    at: RequestColumns,
     i: number,
-    hold: Hold,
+    hold: HoldMode,
     blockNowMs: number,
   ): Verdict {
     const blockedMs = this.#blocks.leftMs(at.placements[i], at.lows[i], at.highs[i], blockNowMs);
@@ -70,9 +70,9 @@ export class AllOrNothing {
   /** Takes what was only weighed, and makes the receipts that are wanted. */
   #takeWeighed(
     charges: readonly Charge[],
-    at: Columns,
+    at: RequestColumns,
     verdicts: readonly Verdict[],
-    hold: Hold,
+    hold: HoldMode,
   ): readonly ChargeReceipt[] {
     const delayMs = longestDelayMs(verdicts);
     const receipts: ChargeReceipt[] = [];
@@ -90,10 +90,10 @@ export class AllOrNothing {
 
   #toReceipt(
     { counter, key, cost }: Charge,
-    at: Columns,
+    at: RequestColumns,
     i: number,
     { mark, before }: AnyStep,
-    hold: Hold,
+    hold: HoldMode,
   ): ChargeReceipt {
     const print = { low: at.lows[i], high: at.highs[i] };
     const proof = this.#open.make(print, { cost, atMs: at.timesMs[i], mark, before });
@@ -104,24 +104,29 @@ export class AllOrNothing {
 
 const NO_RECEIPTS: readonly ChargeReceipt[] = Object.freeze([]);
 
-function isHeld(charge: Charge, hold: Hold): boolean {
+function isHeld(charge: Charge, hold: HoldMode): boolean {
   return hold !== false && charge.isFinal !== true;
 }
 
 /** Whether a charge can be put back as if it had never been taken. */
-function canUndo(at: Columns, i: number): boolean {
+function canUndo(at: RequestColumns, i: number): boolean {
   return at.slots[i] >= 0 && at.placements[i].cells.isAllInSlot;
 }
 
 /** Takes a charge if it passes alone. */
-function takeOnTrial({ cost }: Charge, at: Columns, i: number): Verdict {
+function takeOnTrial({ cost }: Charge, at: RequestColumns, i: number): Verdict {
   at.steps[i] = undefined;
   at.save(i);
   return at.placements[i].cells.decide(at.slots[i], cost, at.timesMs[i]);
 }
 
 /** Weighs a charge, which is taken later or never. */
-function weigh(charges: readonly Charge[], at: Columns, i: number, blockedMs: number): Verdict {
+function weigh(
+  charges: readonly Charge[],
+  at: RequestColumns,
+  i: number,
+  blockedMs: number,
+): Verdict {
   const { cells } = at.placements[i];
   const slot = at.slots[i];
   const nowMs = at.timesMs[i];
@@ -144,7 +149,7 @@ function countAlike(charges: readonly Charge[], cells: Cells): number {
 }
 
 /** The refusal of a list: what was taken on trial is put back, and nothing is taken. */
-function putBack(at: Columns, verdicts: Verdict[]): Outcome {
+function putBack(at: RequestColumns, verdicts: Verdict[]): Outcome {
   // The last one first: should two share a slot, the first has the state from before both.
   for (let i = verdicts.length - 1; i >= 0; i--) {
     if (verdicts[i].allowed && at.steps[i] === undefined) at.restore(i);
@@ -157,7 +162,7 @@ function putBack(at: Columns, verdicts: Verdict[]): Outcome {
 }
 
 /** Keeps a charge that was weighed, in a slot that is claimed for it if it has none. */
-function keep({ cost, nowMs }: Charge, at: Columns, i: number, step: AnyStep): void {
+function keep({ cost, nowMs }: Charge, at: RequestColumns, i: number, step: AnyStep): void {
   const { cells } = at.placements[i];
   const { table } = cells;
   // Claiming a slot for an earlier charge of this request may have moved this one's.

@@ -7,7 +7,7 @@ import type { Placement } from "./placements.js";
 import { STATE_DOUBLES_MAX } from "./table/table.js";
 
 /** Where the charges of a request are, by their place in its list. */
-export class Columns {
+export class RequestColumns {
   /** Requests under the same limits have the same counters in the same places: found once. */
   readonly counters: (Counter | undefined)[] = [];
   readonly placements: Placement[] = [];

@@ -4,7 +4,7 @@
 import { keyOffsetMs } from "../../algorithms/fixed-window.js";
 import type { Charge, Counter } from "../store.js";
 import type { Cells } from "./cells/cells.js";
-import type { Columns } from "./columns.js";
+import type { RequestColumns } from "./columns.js";
 import type { KeyHash } from "./hash.js";
 import type { Located } from "./located.js";
 import type { OpenReceipts } from "./open-receipts.js";
@@ -67,7 +67,7 @@ export class Locator {
   }
 
   /** Locates the charges of one request together, and writes down where they are. */
-  locateAll(charges: readonly Charge[], at: Columns): void {
+  locateAll(charges: readonly Charge[], at: RequestColumns): void {
     const movesBefore = this.#moves;
     at.isAnyWeighed = false;
     for (let i = 0; i < charges.length; i++) {

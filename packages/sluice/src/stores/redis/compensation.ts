@@ -6,12 +6,12 @@ import type { Verdict } from "../../base/decision.js";
 import type { Charge, ChargeReceipt, DecideOptions, Outcome, Settling } from "../store.js";
 
 /** The charges of one identity. */
-export interface Group {
+export interface ChargeGroup {
   readonly members: readonly Charge[];
 }
 
 /** How a group is decided and refunded. */
-export interface Across {
+export interface GroupStore {
   ask(charges: readonly Charge[], options: DecideOptions): Promise<Outcome>;
   settle(settlings: readonly Settling[]): Promise<void>;
 }
@@ -19,9 +19,9 @@ export interface Across {
 /** Decides all groups in parallel; refunds what was charged unless all enforced charges pass. */
 export async function decideAcross(
   charges: readonly Charge[],
-  groups: readonly Group[],
+  groups: readonly ChargeGroup[],
   options: DecideOptions,
-  { ask, settle }: Across,
+  { ask, settle }: GroupStore,
 ): Promise<Outcome> {
   const { hold = false } = options;
   const how: DecideOptions = { ...options, hold: hold === false ? "briefly" : hold };
@@ -51,7 +51,10 @@ export async function decideAcross(
   };
 }
 
-async function refund(receipts: readonly ChargeReceipt[], settle: Across["settle"]): Promise<void> {
+async function refund(
+  receipts: readonly ChargeReceipt[],
+  settle: GroupStore["settle"],
+): Promise<void> {
   if (receipts.length === 0) return;
   try {
     await settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs: 0 })));

@@ -4,7 +4,7 @@
 import { describe, expect, it } from "vitest";
 import { type Mood, standOn, toCharge, toCounter } from "../../../test/resilient-stand.js";
 import { fixedWindow } from "../../limits/limits.js";
-import { Random } from "../../testing/conformance/random.js";
+import { SeededRandom } from "../../testing/conformance/random.js";
 import type { Outcome } from "../store.js";
 
 const TRACES = 80;
@@ -15,7 +15,7 @@ const limit = fixedWindow({ limit: 1_000_000, windowMs: 86_400_000 });
 const moods: readonly Mood[] = ["later", "prompt", "silent", "silent", "failing", "throwing"];
 
 async function runTrace(seed: number, policy: "closed" | "open") {
-  const random = new Random(`resilient ${policy} ${seed}`);
+  const random = new SeededRandom(`resilient ${policy} ${seed}`);
   const stand = standOn({ onStoreFailure: policy, timeoutMs: TIMEOUT_MS, settlingsMax: 100_000 });
   const { store, inner, clock, memory, settled } = stand;
   const counter = toCounter({ limit });

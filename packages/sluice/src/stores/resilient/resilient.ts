@@ -24,15 +24,15 @@ import { Fallback, isOfFallback } from "./fallback/fallback.js";
 import { FallbackReporter } from "./fallback/fallback-events.js";
 import { LateIds } from "./late-request-ids.js";
 import { type ResilientOptions, toSettings } from "./resilient-options.js";
-import { Guard, type Guarded } from "./store-guard/store-guard.js";
+import { type Guarded, StoreGuard } from "./store-guard/store-guard.js";
 import {
   DecideOneRequest,
   DecideRequest,
+  GuardedPeek,
   OperatorRequest,
-  PeekRequest,
   PromptRequest,
+  type ResilientContext,
   SettleRequest,
-  type Surroundings,
 } from "./store-requests.js";
 import { Unsettled } from "./unsettled-receipts.js";
 
@@ -63,7 +63,7 @@ const PEEK_CHARGES_MAX = 128;
 /** A store behind a deadline and a breaker. Made by {@link resilient}. */
 export class ResilientStore extends ForwardingStore {
   readonly #clock: Clock;
-  readonly #guard: Guard;
+  readonly #guard: StoreGuard;
   readonly #deadlines: Deadlines;
   /** Of limits that have their own: as many as a program names. */
   readonly #otherDeadlines = new Map<number, Deadlines>();
@@ -71,7 +71,7 @@ export class ResilientStore extends ForwardingStore {
   readonly #fallback: Fallback;
   readonly #reporter: FallbackReporter;
   readonly #unsettled: Unsettled;
-  readonly #around: Surroundings;
+  readonly #around: ResilientContext;
   #answersLater: boolean;
   #isClosed = false;
 
@@ -88,7 +88,7 @@ export class ResilientStore extends ForwardingStore {
     this.#fallback = new Fallback(settings);
     this.#reporter = new FallbackReporter(settings);
     this.#unsettled = new Unsettled(settings.settlingsMax);
-    this.#guard = new Guard({
+    this.#guard = new StoreGuard({
       ...settings,
       onOpen: (failure) => this.#reporter.enter(failure, () => this.#guard.breaker.failure),
       onClose: () => this.#reporter.leave(),
@@ -164,7 +164,7 @@ export class ResilientStore extends ForwardingStore {
   }
 
   #peek(charges: readonly Charge[], options: PeekOptions): MaybePromise<readonly Verdict[]> {
-    return this.#ask(new PeekRequest(this.#around, charges, options), charges[0]?.counter);
+    return this.#ask(new GuardedPeek(this.#around, charges, options), charges[0]?.counter);
   }
 
   /** Never fails because of the store: what it does not accept in time is sent again when it is back. */

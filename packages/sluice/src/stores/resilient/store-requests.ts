@@ -13,7 +13,7 @@ import { Guarded } from "./store-guard/store-guard.js";
 import type { Unsettled } from "./unsettled-receipts.js";
 
 /** What requests need from the resilient store that they belong to. */
-export interface Surroundings {
+export interface ResilientContext {
   readonly inner: Store;
   readonly clock: Clock;
   readonly fallback: Fallback;
@@ -25,7 +25,7 @@ export interface Surroundings {
   refund(settlings: readonly Settling[]): void;
 }
 
-function absenceOf({ breaker }: Surroundings, failure: unknown): Absence {
+function absenceOf({ breaker }: ResilientContext, failure: unknown): Absence {
   return { failure, retryAfterMs: breaker.retryAfterMs };
 }
 
@@ -38,14 +38,14 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** A decision. Receipts are always asked for, so that one that comes too late can be refunded. */
 abstract class Deciding<Answer> extends Guarded<Outcome, Answer> {
-  protected readonly around: Surroundings;
+  protected readonly around: ResilientContext;
   protected readonly charges: readonly Charge[];
   protected readonly options: DecideOptions;
   #sentAtMs = 0;
   /** Whether the caller has no use for what the store charges. */
   #isUnused = true;
 
-  constructor(around: Surroundings, charges: readonly Charge[], options: DecideOptions) {
+  constructor(around: ResilientContext, charges: readonly Charge[], options: DecideOptions) {
     super();
     this.around = around;
     this.charges = charges;
@@ -120,7 +120,7 @@ export class DecideRequest extends Deciding<Outcome> {
 
 /** `decideOne` of a store that may be late. */
 export class DecideOneRequest extends Deciding<Verdict> {
-  constructor(around: Surroundings, charge: Charge, blockNowMs: number) {
+  constructor(around: ResilientContext, charge: Charge, blockNowMs: number) {
     super(around, [charge], { blockNowMs });
   }
 
@@ -137,11 +137,11 @@ export class DecideOneRequest extends Deciding<Verdict> {
 /** `decideOne` of a store that answers synchronously. */
 export class PromptRequest extends Guarded<Verdict, Verdict> {
   override readonly size = 1;
-  readonly #around: Surroundings;
+  readonly #around: ResilientContext;
   readonly #charge: Charge;
   readonly #blockNowMs: number;
 
-  constructor(around: Surroundings, charge: Charge, blockNowMs: number) {
+  constructor(around: ResilientContext, charge: Charge, blockNowMs: number) {
     super();
     this.#around = around;
     this.#charge = charge;
@@ -171,12 +171,12 @@ export class PromptRequest extends Guarded<Verdict, Verdict> {
 }
 
 /** `peek`, which follows the policies as a decision does. */
-export class PeekRequest extends Guarded<readonly Verdict[], readonly Verdict[]> {
-  readonly #around: Surroundings;
+export class GuardedPeek extends Guarded<readonly Verdict[], readonly Verdict[]> {
+  readonly #around: ResilientContext;
   readonly #charges: readonly Charge[];
   readonly #options: PeekOptions;
 
-  constructor(around: Surroundings, charges: readonly Charge[], options: PeekOptions) {
+  constructor(around: ResilientContext, charges: readonly Charge[], options: PeekOptions) {
     super();
     this.#around = around;
     this.#charges = charges;
@@ -207,12 +207,12 @@ export class PeekRequest extends Guarded<readonly Verdict[], readonly Verdict[]>
 
 /** `settle`: what the store does not take is kept for later. */
 export class SettleRequest extends Guarded<void, void> {
-  readonly #around: Surroundings;
+  readonly #around: ResilientContext;
   readonly #settlings: readonly Settling[];
   /** Whether the store took them. */
   isTaken = false;
 
-  constructor(around: Surroundings, settlings: readonly Settling[]) {
+  constructor(around: ResilientContext, settlings: readonly Settling[]) {
     super();
     this.#around = around;
     this.#settlings = settlings;

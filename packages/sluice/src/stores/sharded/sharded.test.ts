@@ -12,7 +12,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits/limits.js";
-import { Random } from "../../testing/conformance/random.js";
+import { SeededRandom } from "../../testing/conformance/random.js";
 import { ManualClock } from "../../testing/manual-clock.js";
 import { storeConformance } from "../../testing/store-conformance.js";
 import { ForwardingStore } from "../forwarding-store.js";
@@ -127,7 +127,7 @@ describe("requests", () => {
 
   it("of random callers and costs never get more than the limit", () => {
     for (let seed = 0; seed < 50; seed++) {
-      const random = new Random(`callers ${seed}`);
+      const random = new SeededRandom(`callers ${seed}`);
       const { take, left } = make(random.between(1, 16));
       let admitted = 0;
       for (let n = 0; n < 300; n++) {

@@ -13,11 +13,11 @@ export interface Stand {
   /** How many random traces a claim about them runs. */
   readonly traces: number;
   /** The algorithms whose limits the store holds. */
-  readonly algorithms: ReadonlySet<Algorithm>;
+  readonly algorithms: ReadonlySet<AlgorithmName>;
 }
 
 /** The name of an algorithm. */
-export type Algorithm = Limit["algorithm"];
+export type AlgorithmName = Limit["algorithm"];
 
 /** One promise of a store, and the check that it is kept: it throws if not. */
 export interface Claim {
@@ -26,6 +26,6 @@ export interface Claim {
   /** What of the group is checked; no two of a group are the same. */
   readonly title: string;
   /** The algorithms that it is about: a store that does not hold all of them is not checked. Default: any will do. */
-  readonly about?: readonly Algorithm[];
+  readonly about?: readonly AlgorithmName[];
   check(stand: Stand): Promise<void>;
 }

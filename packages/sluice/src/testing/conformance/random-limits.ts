@@ -12,7 +12,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits/limits.js";
-import type { Random } from "./random.js";
+import type { SeededRandom } from "./random.js";
 
 const UNITS = [1, 2, 3, 5, 10, 100, 1_000_000];
 const UNITS_HUGE = 2 ** 50;
@@ -21,7 +21,7 @@ const RATES_PER_SECOND = [0.1, 1 / 3, 1, 3, 7, 10, 1000, 1_000_000];
 const TIME_ZONES = ["UTC", "America/New_York", "Europe/Paris", "Asia/Kolkata"];
 
 /** How a limit of each algorithm is drawn. */
-export const drawLimit: Readonly<Record<Limit["algorithm"], (random: Random) => Limit>> = {
+export const drawLimit: Readonly<Record<Limit["algorithm"], (random: SeededRandom) => Limit>> = {
   tokenBucket: (random) => {
     if (random.chance(0.5)) {
       const refillPerSecond = random.pick(RATES_PER_SECOND);
@@ -56,7 +56,7 @@ export const drawLimit: Readonly<Record<Limit["algorithm"], (random: Random) => 
     }),
 };
 
-function drawWindow(random: Random): { limit: number; windowMs: number } {
+function drawWindow(random: SeededRandom): { limit: number; windowMs: number } {
   const limit = random.chance(0.1) ? UNITS_HUGE - random.between(0, 9) : random.pick(UNITS);
   return { limit, windowMs: random.pick(WINDOWS_MS) };
 }

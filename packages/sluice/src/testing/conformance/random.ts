@@ -3,7 +3,7 @@
 import { fnv1a } from "../../base/fnv1a.js";
 
 /** A small generator (mulberry32), seeded by a string. */
-export class Random {
+export class SeededRandom {
   #state: number;
 
   constructor(seed: string) {

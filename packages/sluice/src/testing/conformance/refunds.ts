@@ -3,7 +3,7 @@
 
 import type { Reservation } from "../../limiter/reservation.js";
 import { concurrency, leakyBucket } from "../../limits/limits.js";
-import type { Algorithm, Claim, Stand } from "./claim.js";
+import type { AlgorithmName, Claim, Stand } from "./claim.js";
 import { expectDecision, expectEqual, expectError } from "./expect.js";
 import { allLimits, forEachKind, type LimitMaker, permitLimits, rateLimits } from "./samples.js";
 import { Gate, limiterOn } from "./stand.js";
@@ -35,7 +35,7 @@ export const refundClaims: readonly Claim[] = [
 function permitClaim(
   title: string,
   check: Claim["check"],
-  besides: readonly Algorithm[] = [],
+  besides: readonly AlgorithmName[] = [],
 ): Claim {
   return { group: PERMITS, title, about: ["concurrency", ...besides], check };
 }

@@ -11,7 +11,7 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from "../../limits/limits.js";
-import type { Algorithm, Claim, Stand } from "./claim.js";
+import type { AlgorithmName, Claim, Stand } from "./claim.js";
 
 /** Makes a limit of this many units, all of the same kind. */
 export type LimitMaker = (units: number) => Limit;
@@ -45,7 +45,7 @@ export const permitLimits: Readonly<Record<string, LimitMaker>> = {
 export const allLimits: Readonly<Record<string, LimitMaker>> = { ...rateLimits, ...permitLimits };
 
 /** The limit, or, if a store does not hold its algorithm, one of as many units that the store does hold. */
-export function toHeld(limit: Limit, algorithms: ReadonlySet<Algorithm>): Limit {
+export function toHeld(limit: Limit, algorithms: ReadonlySet<AlgorithmName>): Limit {
   if (algorithms.has(limit.algorithm)) return limit;
   const [make] = heldBy(algorithms, allLimits);
   return make(limit.capacity);
@@ -53,7 +53,7 @@ export function toHeld(limit: Limit, algorithms: ReadonlySet<Algorithm>): Limit 
 
 /** The kinds of limits that a store holds; at least one, if `kinds` are all there are. */
 export function heldBy(
-  algorithms: ReadonlySet<Algorithm>,
+  algorithms: ReadonlySet<AlgorithmName>,
   kinds: Readonly<Record<string, LimitMaker>>,
 ): readonly LimitMaker[] {
   return Object.values(kinds).filter((make) => algorithms.has(make(1).algorithm));

@@ -7,9 +7,9 @@ import { TIME_MS_MAX } from "../../base/clock.js";
 import type { Decision } from "../../base/decision.js";
 import type { Limiter } from "../../limiter/limiter-verbs.js";
 import type { Limit } from "../../limits/limits.js";
-import type { Algorithm, Claim, Stand } from "./claim.js";
+import type { AlgorithmName, Claim, Stand } from "./claim.js";
 import { expectDecision } from "./expect.js";
-import { Random } from "./random.js";
+import { SeededRandom } from "./random.js";
 import { drawLimit } from "./random-limits.js";
 import { Reference, type ReferenceOutcome } from "./reference.js";
 import { isHeld, limiterOn } from "./stand.js";
@@ -22,9 +22,9 @@ const KEYS = ["a", "b", "user:42"];
 const START_MS = Date.UTC(1971, 0, 1);
 const COST_MAX = Number.MAX_SAFE_INTEGER;
 
-type Draw = (random: Random, stand: Stand) => readonly Limit[];
+type Draw = (random: SeededRandom, stand: Stand) => readonly Limit[];
 
-const ALGORITHMS = Object.keys(drawLimit) as Algorithm[];
+const ALGORITHMS = Object.keys(drawLimit) as AlgorithmName[];
 
 /** For each kind of clock one claim for each algorithm, and one for several limits together. */
 export const traceClaims: readonly Claim[] = [GROUP, STEPPING_GROUP].flatMap((group) => [
@@ -44,7 +44,7 @@ function traceClaim(group: string, title: string, draw: Draw): Claim {
   return { group, title, check };
 }
 
-function drawSeveral(random: Random, { algorithms }: Stand): readonly Limit[] {
+function drawSeveral(random: SeededRandom, { algorithms }: Stand): readonly Limit[] {
   const held = ALGORITHMS.filter((algorithm) => algorithms.has(algorithm));
   const rates = held.filter((algorithm) => algorithm !== "concurrency");
   const draws = (rates.length > 0 ? rates : held).map((algorithm) => drawLimit[algorithm]);
@@ -59,7 +59,7 @@ interface TraceName {
 }
 
 async function runTrace(stand: Stand, { group, title, number, draw }: TraceName): Promise<void> {
-  const random = new Random(`${stand.seed}/${title}/${number}`);
+  const random = new SeededRandom(`${stand.seed}/${title}/${number}`);
   const limits = draw(random, stand);
   const limiter = limiterOn(stand, limits, `${title} ${number}`);
   const stepsBack = group === STEPPING_GROUP;
@@ -93,7 +93,7 @@ interface TraceSubject {
 
 class Trace {
   readonly #stand: Stand;
-  readonly #random: Random;
+  readonly #random: SeededRandom;
   readonly #stepsBack: boolean;
   readonly #limiter: Limiter<false>;
   readonly #reference: Reference;
@@ -103,7 +103,7 @@ class Trace {
   readonly #pending: Pending[] = [];
   #latest: Decision | undefined;
 
-  constructor(stand: Stand, random: Random, { limits, limiter, stepsBack }: TraceSubject) {
+  constructor(stand: Stand, random: SeededRandom, { limits, limiter, stepsBack }: TraceSubject) {
     this.#stand = stand;
     this.#random = random;
     this.#stepsBack = stepsBack;

@@ -9,7 +9,7 @@ import {
 } from "../../../ledger/webhooks/deliveries.js";
 import { json } from "../../replies/admin-reply.js";
 import { controlAnswers } from "../../replies/control-replies.js";
-import { toChange, toKeyedRequest } from "../../request/change-request.js";
+import { toChange, toKeyedChange } from "../../request/change-request.js";
 import { paging, toPage } from "../../request/paging.js";
 import { controlRoute, type Route } from "../../route.js";
 
@@ -43,7 +43,7 @@ export const webhookRoutes: readonly Route[] = [
     handle: async (plane, request, { core: { clock }, actsOnce }) => {
       const { id = "" } = request.params;
       const change = toChange(request);
-      const keyed = toKeyedRequest(request);
+      const keyed = toKeyedChange(request);
       const nowMs = clock.wall?.() ?? clock.now();
       const act = () => retry(plane.deliveries, id, nowMs);
       const done = await (keyed === undefined ? act() : actsOnce.do(keyed, plane.keyedActs, act));

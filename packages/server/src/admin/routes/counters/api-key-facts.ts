@@ -15,7 +15,7 @@ const IS_ID = /^[0-9A-Za-z]{12}$/;
 const HASH_PREFIX = "apiKeyHash:";
 
 /** How API keys are counted. */
-export interface ApiKeyOptions {
+export interface ApiKeyCounting {
   /** `identity.keySecret`: what the hash is keyed with, if anything. */
   readonly keySecret: string | undefined;
   /** Whether they are keys of the control plane, and so counted by their id. */
@@ -37,7 +37,7 @@ export function toFacts(
     path = "/",
     ...facts
   }: Input<"check">["facts"],
-  { keySecret, hasIds }: ApiKeyOptions,
+  { keySecret, hasIds }: ApiKeyCounting,
 ): Facts {
   if ([apiKey, apiKeyHash, apiKeyId].filter((given) => given !== undefined).length > 1) {
     throw invalid(
@@ -58,7 +58,7 @@ export function toFacts(
 }
 
 /** @throws ServerError if a part of a key stands for an API key and is neither a hash nor, where keys have them, an id. */
-export function mustHaveHashes(key: string, { hasIds }: Pick<ApiKeyOptions, "hasIds">): void {
+export function mustHaveHashes(key: string, { hasIds }: Pick<ApiKeyCounting, "hasIds">): void {
   for (const part of key.split("|").map((written) => written.trim())) {
     if (!part.startsWith(HASH_PREFIX)) continue;
     const value = part.slice(HASH_PREFIX.length).trim();

@@ -116,6 +116,6 @@ export const inputs = {
 } as const;
 
 /** A verb with a body. */
-export type Verb = keyof typeof inputs;
+export type CounterVerb = keyof typeof inputs;
 /** What a verb is given. */
-export type Input<V extends Verb> = ReadAs<(typeof inputs)[V]>;
+export type Input<V extends CounterVerb> = ReadAs<(typeof inputs)[V]>;

@@ -3,18 +3,18 @@
 import type { Shape } from "sluice/shapes";
 import { ServerError } from "../../../base/errors.js";
 import type { ChangeRequest } from "../../../control/changes/changes.js";
-import type { KeyedRequest } from "../../../control/changes/keyed-acts.js";
+import type { KeyedChange } from "../../../control/changes/keyed-acts.js";
 import type { ControlPlane } from "../../../control/control-plane.js";
 import type { Core } from "../../../core/core.js";
 import { json } from "../../replies/admin-reply.js";
 import { answers } from "../../replies/reply-schemas.js";
-import { toChange, toKeyedRequest } from "../../request/change-request.js";
+import { toChange, toKeyedChange } from "../../request/change-request.js";
 import { type AdminContext, type Route, route } from "../../route.js";
-import { type Input, inputs, type Verb } from "./counter-inputs.js";
+import { type CounterVerb, type Input, inputs } from "./counter-inputs.js";
 import * as verbs from "./counter-verbs.js";
 
 type DecidingVerb = "check" | "peek" | "explain";
-type ActingVerb = Exclude<Verb, DecidingVerb>;
+type ActingVerb = Exclude<CounterVerb, DecidingVerb>;
 
 /** The routes of the verbs. */
 export const counterRoutes: readonly Route[] = [
@@ -60,7 +60,7 @@ function acting<V extends ActingVerb>(
       const { core, actsOnce } = context;
       // What is wrong with it has to be known before something is done that would then not be in the log.
       const change = toChange(request);
-      const keyed = toKeyedRequest(request);
+      const keyed = toKeyedChange(request);
       const act = async () => {
         const acted = await run(core, request.input, keyed?.request);
         // The key is not logged, as in no other line. The audit log has it.
@@ -88,7 +88,7 @@ function databaseOf({ control: { controlPlane } }: AdminContext): ControlPlane |
 interface DoneAct {
   readonly verb: ActingVerb;
   readonly change: ChangeRequest;
-  readonly keyed: KeyedRequest | undefined;
+  readonly keyed: KeyedChange | undefined;
   readonly acted: verbs.Acted;
 }
 

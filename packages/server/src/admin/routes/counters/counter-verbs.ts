@@ -16,7 +16,7 @@ import type { Core } from "../../../core/core.js";
 import { SentApiKeys, withoutKey } from "../../../core/sent-api-keys.js";
 import type { AdminControl } from "../../service-control.js";
 import { toRulesView } from "../rules-view.js";
-import { type ApiKeyOptions, mustHaveHashes, toFacts } from "./api-key-facts.js";
+import { type ApiKeyCounting, mustHaveHashes, toFacts } from "./api-key-facts.js";
 import type { Input } from "./counter-inputs.js";
 
 /** Decides a request described by its facts, and charges it; what a request would hold is refunded. */
@@ -203,7 +203,7 @@ async function toAsked(core: Core, facts: Input<"check">["facts"]): Promise<Aske
     : { asked: found };
 }
 
-function keyOptionsOf({ config: { identity, apiKeys } }: Core): ApiKeyOptions {
+function keyOptionsOf({ config: { identity, apiKeys } }: Core): ApiKeyCounting {
   return { keySecret: identity.keySecret, hasIds: apiKeys !== undefined };
 }
 

@@ -6,7 +6,7 @@ import { ServerError } from "../../../base/errors.js";
 import {
   ACT_KEPT_MS,
   type KeyedActs,
-  type KeyedRequest,
+  type KeyedChange,
 } from "../../../control/changes/keyed-acts.js";
 
 /** The most acts that are remembered; beyond it the oldest is forgotten. */
@@ -38,7 +38,7 @@ export class ActsOnce {
    *   `act` throws.
    */
   do<T extends object>(
-    keyed: KeyedRequest,
+    keyed: KeyedChange,
     shared: KeyedActs | undefined,
     act: () => Promise<T>,
     { mayRepeat = true }: { readonly mayRepeat?: boolean } = {},
@@ -82,7 +82,7 @@ interface ClaimingAct<T> {
 }
 
 async function actIfClaimed<T extends object>(
-  keyed: KeyedRequest,
+  keyed: KeyedChange,
   { shared, act, isOver }: ClaimingAct<T>,
 ): Promise<T> {
   const claimed = await shared.claim(keyed);

@@ -21,7 +21,7 @@ interface AuditFlags extends ListFlags {
   readonly actor?: string;
 }
 
-type Entry = ReplyOf<"audit">["items"][number];
+type AuditEntry = ReplyOf<"audit">["items"][number];
 
 /** Adds `audit`. */
 export function addAuditCommands(program: Command, parts: CommandParts): void {
@@ -44,7 +44,7 @@ export function addAuditCommands(program: Command, parts: CommandParts): void {
       const path = toListPath("/v1/audit", asking.flags, { kind, id, actor });
       printPage(asking, await asking.client.get("audit", path), {
         head: ["entry", "when", "who", "from", "did", "to", "why"],
-        toRow: (entry: Entry) => [
+        toRow: (entry: AuditEntry) => [
           String(entry.sequence),
           formatTime(entry.atMs),
           safe(entry.actor),

@@ -20,7 +20,7 @@ export interface CommandParts {
 }
 
 /** What a verb is given when it runs. */
-export interface Asking<F> {
+export interface VerbRun<F> {
   readonly client: AdminClient;
   readonly terminal: Terminal;
   /** Arguments; those that were left out are undefined. */
@@ -54,7 +54,7 @@ export interface VerbOptions<F> {
   /** How long an answer may take, in milliseconds. Default 10,000. */
   readonly answerMsMax?: number;
   /** Default exit code: 0. */
-  run(asking: Asking<F>): Promise<ExitCode> | Promise<void>;
+  run(asking: VerbRun<F>): Promise<ExitCode> | Promise<void>;
 }
 
 /** Adds a verb to a command. */
@@ -158,7 +158,7 @@ export function toListPath(
 
 /** Prints a page as a table, and how to get the next one. */
 export function printPage<N extends ReplyName, I>(
-  { print, terminal, flags }: Asking<unknown>,
+  { print, terminal, flags }: VerbRun<unknown>,
   page: ReplyOf<N> & { readonly items: readonly I[]; readonly next: string | null },
   {
     head,
@@ -239,7 +239,7 @@ export function given(fields: Readonly<Record<string, unknown>>): Record<string,
  * never overwritten.
  */
 export async function edit<N extends ReplyName>(
-  { client, terminal }: Pick<Asking<unknown>, "client" | "terminal">,
+  { client, terminal }: Pick<VerbRun<unknown>, "client" | "terminal">,
   name: N,
   path: string,
   toBody: (current: Record<string, unknown>) => Record<string, unknown>,

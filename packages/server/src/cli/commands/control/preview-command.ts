@@ -10,7 +10,7 @@ import { safe } from "../../text/colours.js";
 import { count, formatProblems } from "../../text/rules.js";
 import { formatTable } from "../../text/table.js";
 import { mustBeMeant } from "../top-command.js";
-import { type Asking, addVerb, type CommandParts } from "./control-verb.js";
+import { addVerb, type CommandParts, type VerbRun } from "./control-verb.js";
 
 type Preview = ReplyOf<"preview">;
 
@@ -42,7 +42,7 @@ and no counter changes. Exits with 1 if the rules are invalid.`,
   });
 }
 
-async function preview(asking: Asking<PreviewFlags>): Promise<ExitCode> {
+async function preview(asking: VerbRun<PreviewFlags>): Promise<ExitCode> {
   const { client, args, flags, print, terminal } = asking;
   const [file] = args;
   const minutes = toMinutes(flags.minutes ?? "5");

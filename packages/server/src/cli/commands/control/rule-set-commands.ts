@@ -12,7 +12,6 @@ import { nameOf, readText } from "../../files.js";
 import { safe } from "../../text/colours.js";
 import { formatProblems } from "../../text/rules.js";
 import {
-  type Asking,
   addVerb,
   type CommandParts,
   formatTime,
@@ -22,6 +21,7 @@ import {
   type ListFlags,
   printPage,
   toListPath,
+  type VerbRun,
 } from "./control-verb.js";
 import { addPreviewCommand } from "./preview-command.js";
 
@@ -128,7 +128,7 @@ export async function findPublished(client: AdminClient): Promise<RuleSet | unde
   }
 }
 
-async function put(asking: Asking<PublishFlags>, verb: "publish" | "rollback"): Promise<void> {
+async function put(asking: VerbRun<PublishFlags>, verb: "publish" | "rollback"): Promise<void> {
   const { client, args, flags, print } = asking;
   const number = toNumber("the version", args[0]);
   const version = await publish(client, number, verb, flags);
@@ -149,7 +149,7 @@ function publish(
   return client.send("ruleSet", { method: "POST", path: `/v1/rule-sets/${number}/${verb}`, body });
 }
 
-async function push(asking: Asking<PushFlags>): Promise<ExitCode> {
+async function push(asking: VerbRun<PushFlags>): Promise<ExitCode> {
   const { client, args, flags, print, terminal } = asking;
   const [file] = args;
   const text = await readText(file, terminal);

@@ -4,13 +4,13 @@ import type { Command } from "commander";
 import { usageError } from "../../exit.js";
 import { safe } from "../../text/colours.js";
 import {
-  type Asking,
   addVerb,
   type CommandParts,
   edit,
   encode,
   isMissing,
   printPage,
+  type VerbRun,
 } from "./control-verb.js";
 
 interface Switch {
@@ -75,7 +75,7 @@ export function addSwitchCommand(program: Command, parts: CommandParts): void {
   });
 }
 
-async function list(asking: Asking<SwitchFlags>): Promise<void> {
+async function list(asking: VerbRun<SwitchFlags>): Promise<void> {
   const { client, flags } = asking;
   const head = ["rule", "state", "reason"];
   if (flags.node === true) {

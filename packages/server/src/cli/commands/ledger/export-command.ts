@@ -12,7 +12,7 @@ import { EXPORT_FORMATS } from "../../../ledger/queries/entry-export.js";
 import type { AdminStream } from "../../admin-client/admin-client.js";
 import { CommandError, EXIT, usageError } from "../../exit.js";
 import type { Terminal } from "../../terminal/terminal.js";
-import { type Asking, addVerb, type CommandParts, toListPath } from "../control/control-verb.js";
+import { addVerb, type CommandParts, toListPath, type VerbRun } from "../control/control-verb.js";
 
 const BAR_WIDTH_MAX = 40;
 
@@ -63,7 +63,7 @@ export function addExportCommand(ledger: Command, parts: CommandParts): void {
   });
 }
 
-async function copyOut({ terminal }: Asking<unknown>, stream: AdminStream): Promise<void> {
+async function copyOut({ terminal }: VerbRun<unknown>, stream: AdminStream): Promise<void> {
   const decoder = new TextDecoder();
   // What is printed on a terminal and a bar on the same one would run into each other.
   const bar = new Bar(terminal, stream, !terminal.isTty);
@@ -77,7 +77,7 @@ async function copyOut({ terminal }: Asking<unknown>, stream: AdminStream): Prom
 
 /** The file appears when all of it is there: half an export is easily taken for a whole one. */
 async function copyToFile(
-  { terminal }: Asking<unknown>,
+  { terminal }: VerbRun<unknown>,
   stream: AdminStream,
   path: string,
 ): Promise<void> {

@@ -6,7 +6,6 @@ import { usageError } from "../../exit.js";
 import { safe } from "../../text/colours.js";
 import { formatTable } from "../../text/table.js";
 import {
-  type Asking,
   addVerb,
   type CommandParts,
   encode,
@@ -14,6 +13,7 @@ import {
   given,
   toEndMs,
   toListPath,
+  type VerbRun,
 } from "../control/control-verb.js";
 
 interface ShowFlags {
@@ -81,7 +81,7 @@ export function addQuotaCommands(program: Command, parts: CommandParts): void {
 }
 
 async function correct(
-  { client, args: [tenant], flags, print }: Asking<CorrectFlags>,
+  { client, args: [tenant], flags, print }: VerbRun<CorrectFlags>,
   what: "grants" | "adjustments",
   input: { readonly units: number; readonly expiresAtMs?: number | undefined },
 ): Promise<void> {

@@ -12,11 +12,11 @@ import { isGone } from "../../exchange/node/response-end.js";
 import { joinHead } from "../../exchange/node/response-head.js";
 import { HandledRequest } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
-import type { Refusal, Reply } from "../../response/refusal.js";
+import type { Refusal, WholeResponse } from "../../response/refusal.js";
 import {
   BODY_FIELDS,
   eachField,
-  type Fields,
+  type HeaderFields,
   toLines,
   withoutFields,
 } from "../../response/response-headers.js";
@@ -111,7 +111,7 @@ function refuse(
 
 function send(
   reply: FastifyReply,
-  { status, fields, body }: Reply,
+  { status, fields, body }: WholeResponse,
   hidden: ReadonlySet<string>,
 ): void {
   reply.code(status);
@@ -134,6 +134,6 @@ export function sendStatus(
   });
 }
 
-function setFields(reply: FastifyReply, fields: Fields): void {
+function setFields(reply: FastifyReply, fields: HeaderFields): void {
   eachField(fields, (name, value) => reply.header(name, value));
 }

@@ -17,7 +17,7 @@ import type { HttpOptions } from "../../handler/http-options.js";
 import { type BodyBounds, type BodyFields, toFields } from "../../identity/body/body.js";
 import { readNodeBody } from "../../identity/body/node-body.js";
 import type { HttpRequest } from "../../identity/http-request.js";
-import type { Reply } from "../../response/refusal.js";
+import type { WholeResponse } from "../../response/refusal.js";
 import { eachField } from "../../response/response-headers.js";
 
 export type * from "../../adapter-types.js";
@@ -92,7 +92,7 @@ function pass(setup: KoaSetup, ctx: Context, next: Next): MaybePromise<unknown> 
 }
 
 /** Koa sends it, after the middleware before this one has seen it. */
-function answer(ctx: Context, reply: Reply | undefined): void {
+function answer(ctx: Context, reply: WholeResponse | undefined): void {
   if (reply === undefined) return;
   const { status, fields, body } = reply;
   ctx.status = status;

@@ -10,7 +10,7 @@ import {
 } from "@nestjs/common";
 import { HttpAdapterHost } from "@nestjs/core";
 import type { RateLimitInfo } from "../../handler/handled-request.js";
-import type { Reply } from "../../response/refusal.js";
+import type { WholeResponse } from "../../response/refusal.js";
 import { eachField } from "../../response/response-headers.js";
 
 /**
@@ -21,9 +21,9 @@ export class RateLimitException extends HttpException {
   /** What was decided. */
   readonly info: RateLimitInfo;
   /** The whole response. */
-  readonly reply: Reply;
+  readonly reply: WholeResponse;
 
-  constructor(info: RateLimitInfo, reply: Reply) {
+  constructor(info: RateLimitInfo, reply: WholeResponse) {
     super(toBody(reply), reply.status);
     this.info = info;
     this.reply = reply;
@@ -31,7 +31,7 @@ export class RateLimitException extends HttpException {
 }
 
 /** JSON as the object that it says, so that filters which render exceptions keep it. */
-function toBody({ fields, body }: Reply): string | object {
+function toBody({ fields, body }: WholeResponse): string | object {
   const isJson = fields.some((field) => /^application\/(?:[\w.-]+\+)?json\b/.test(field));
   return isJson ? JSON.parse(body) : body;
 }
@@ -40,7 +40,7 @@ function toBody({ fields, body }: Reply): string | object {
 export function sendByAdapter(
   { httpAdapter }: HttpAdapterHost,
   response: unknown,
-  { status, fields, body }: Reply,
+  { status, fields, body }: WholeResponse,
 ): void {
   eachField(fields, (name, value) => httpAdapter.setHeader(response, name, value));
   httpAdapter.reply(response, body, status);

@@ -12,7 +12,7 @@ import {
 } from "../../exchange/node/node-exchange.js";
 import type { HandledRequest } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
-import type { Reply } from "../../response/refusal.js";
+import type { WholeResponse } from "../../response/refusal.js";
 import { toLines } from "../../response/response-headers.js";
 
 /** Has a request handler decide an upgrade: calls `goOn` if it is allowed, else answers and ends the socket. */
@@ -79,7 +79,7 @@ function finishWithSocket(handled: HandledRequest, socket: Duplex): void {
 }
 
 /** Writes a whole response to the socket, and closes it. */
-function endSocket(socket: Duplex, { status, fields, body }: Reply, lines: string): void {
+function endSocket(socket: Duplex, { status, fields, body }: WholeResponse, lines: string): void {
   if (socket.destroyed) return;
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n${lines}`;
   socket.end(`${head}${toLines(fields)}\r\n${body}`, () => socket.destroy());

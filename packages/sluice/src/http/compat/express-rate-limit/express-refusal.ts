@@ -6,11 +6,11 @@ import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-prom
 import { sendNodeReply, setFields } from "../../exchange/node/node-exchange.js";
 import type { HandledRequest } from "../../handler/handled-request.js";
 import type { Refusal } from "../../response/refusal.js";
-import { BODY_FIELDS, type Fields, withoutFields } from "../../response/response-headers.js";
+import { BODY_FIELDS, type HeaderFields, withoutFields } from "../../response/response-headers.js";
 import type { ExpressOptions } from "./express-options.js";
 
 /** Answers a refused request, or leaves it to `next`. */
-export type RefusalHandler = (
+export type AnswerRefusal = (
   handled: HandledRequest,
   request: Request,
   response: Response,
@@ -27,7 +27,7 @@ const MESSAGE_DEFAULT = "Too many requests, please try again later.";
 type Send = (request: Request, response: Response, next: NextFunction) => MaybePromise<unknown>;
 
 /** How these options answer refused requests; undefined: as the request handler says. */
-export function toAnswer(options: ExpressOptions): RefusalHandler | undefined {
+export function toAnswer(options: ExpressOptions): AnswerRefusal | undefined {
   const { statusCode, retryAfter } = options;
   const send = toSend(options);
   if (send === undefined && statusCode === undefined && retryAfter === undefined) return undefined;
@@ -102,7 +102,7 @@ function toFields(
   { fields }: Refusal,
   retryAfterSeconds: number | undefined,
   hasOtherBody: boolean,
-): Fields {
+): HeaderFields {
   const kept = hasOtherBody ? withoutFields(fields, BODY_FIELDS) : fields;
   if (retryAfterSeconds === undefined) return kept;
   return [...withoutFields(kept, RETRY_AFTER), "Retry-After", `${retryAfterSeconds}`];

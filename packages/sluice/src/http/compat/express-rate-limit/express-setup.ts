@@ -46,13 +46,13 @@ import {
   toKey,
 } from "../handler-choice.js";
 import type { ExpressOptions, ValueOf } from "./express-options.js";
-import { RETRY_AFTER_SECONDS, type RefusalHandler, toAnswer } from "./express-refusal.js";
+import { type AnswerRefusal, RETRY_AFTER_SECONDS, toAnswer } from "./express-refusal.js";
 import { type SettleByResponse, toSettleByResponse } from "./settle-by-response.js";
 
 /** Options, validated and translated into ours. */
 export interface ExpressSetup extends HandlerChoice<Request> {
   /** Answers refused requests; undefined: as the request handler says. */
-  readonly answer: RefusalHandler | undefined;
+  readonly answer: AnswerRefusal | undefined;
   /** Settles requests by their response; undefined: the rule does. */
   readonly settle: SettleByResponse | undefined;
   /** Where handlers find what was decided. */

@@ -7,7 +7,7 @@ import { normalizeIP } from "../../exchange/fastify/client-address.js";
 import type { CheckedState } from "./checked-state.js";
 import type { FastifyLimitOptions } from "./fastify-options.js";
 import { isBannedAfter, toThrown } from "./fastify-refusals.js";
-import type { Counted, ForeignHits, ForeignStore } from "./foreign-store.js";
+import type { ForeignHits, ForeignStore, HitsCallback } from "./foreign-store.js";
 import { numberFor, toHidden, toMax, toSubnet } from "./option-values.js";
 import { toTimeWindow, toWindowMs } from "./time-window.js";
 
@@ -95,7 +95,7 @@ export class ForeignLimit {
     }
     try {
       return await new Promise((resolve, reject) => {
-        const done: Counted = (error, hits) =>
+        const done: HitsCallback = (error, hits) =>
           error || hits === undefined ? reject(error) : resolve(hits);
         if (isRead) store.read?.(key, done, windowMs, max);
         else store.incr(key, done, windowMs, max);

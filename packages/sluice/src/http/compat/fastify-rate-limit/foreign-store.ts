@@ -9,15 +9,15 @@ export interface ForeignHits {
   ttl: RefusalContext["retryAfterMs"];
 }
 
-export type Counted = (error: Error | null, hits?: ForeignHits) => void;
+export type HitsCallback = (error: Error | null, hits?: ForeignHits) => void;
 
-export type Count = (key: string, done: Counted, windowMs: number, max: number) => void;
+export type CountHits = (key: string, done: HitsCallback, windowMs: number, max: number) => void;
 
 /** An instance of a store class for @fastify/rate-limit. */
 export interface ForeignStore {
-  incr: Count;
+  incr: CountHits;
   /** Needed for `{ increment: false }`. */
-  read?: Count;
+  read?: CountHits;
   /** The store of a route. */
   child(options: object): ForeignStore;
 }

@@ -10,19 +10,19 @@ import { toKey } from "../handler-choice.js";
 const KEY: unique symbol = Symbol("sluice.key");
 
 /** What `keyGenerator` returns. */
-export type FoundKey = string | number;
+export type GeneratedKey = string | number;
 
-type Keyed = FastifyRequest & { [KEY]?: FoundKey | undefined };
+type Keyed = FastifyRequest & { [KEY]?: GeneratedKey | undefined };
 
 /** Keeps what `keyGenerator` returned. Throws if it is not a key. */
-export function setKey(request: FastifyRequest, found: unknown): FoundKey {
+export function setKey(request: FastifyRequest, found: unknown): GeneratedKey {
   toKey("keyGenerator", found);
-  (request as Keyed)[KEY] = found as FoundKey;
-  return found as FoundKey;
+  (request as Keyed)[KEY] = found as GeneratedKey;
+  return found as GeneratedKey;
 }
 
 /** What `keyGenerator` returned; without one, the client's address. */
-export function keyIn(request: FastifyRequest): FoundKey {
+export function keyIn(request: FastifyRequest): GeneratedKey {
   return (request as Keyed)[KEY] ?? normalizeIP(request.ip);
 }
 

@@ -21,7 +21,7 @@ import type { HonoOptions } from "./hono-options.js";
 /** Options, validated and translated into ours. */
 export interface HonoSetup extends HandlerChoice<Context> {
   /** Answers refused requests; undefined: as the response says. */
-  readonly answer: RefusalHandler | undefined;
+  readonly answer: HonoRefusalHandler | undefined;
   /** Whether a response counts; undefined: the rule knows. */
   readonly isCounted: ((c: Context) => MaybePromise<boolean>) | undefined;
   /** Where handlers find what was decided. */
@@ -29,7 +29,7 @@ export interface HonoSetup extends HandlerChoice<Context> {
 }
 
 /** Answers a refused request. `refused` is the response that would be sent. */
-export type RefusalHandler = (c: Context, next: Next, refused: Response) => unknown;
+export type HonoRefusalHandler = (c: Context, next: Next, refused: Response) => unknown;
 
 const OPTIONS = object({
   ...RATE_LIMIT_FIELDS,
@@ -78,7 +78,7 @@ function toOwn(options: HonoOptions): RateLimitOptions<Context> {
   return own as unknown as RateLimitOptions<Context>;
 }
 
-function toAnswer(options: HonoOptions): RefusalHandler | undefined {
+function toAnswer(options: HonoOptions): HonoRefusalHandler | undefined {
   const { handler, message, statusCode } = options;
   if (handler === undefined && message === undefined && statusCode === undefined) return undefined;
   const status = statusCode ?? STATUS_DEFAULT;

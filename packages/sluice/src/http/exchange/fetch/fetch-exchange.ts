@@ -6,8 +6,8 @@ import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import { HandledRequest, type RateLimitInfo } from "../../handler/handled-request.js";
 import type { RequestHandler } from "../../handler/handler.js";
 import type { HttpRequest } from "../../identity/http-request.js";
-import type { Reply } from "../../response/refusal.js";
-import { eachField, type Fields } from "../../response/response-headers.js";
+import type { WholeResponse } from "../../response/refusal.js";
+import { eachField, type HeaderFields } from "../../response/response-headers.js";
 import { whenSent } from "./response-end.js";
 
 /** A request that was decided. */
@@ -64,7 +64,7 @@ function toGone(handled: HandledRequest, request: Request): HandledFetchRequest 
 
 /** A whole response of ours: its own headers after those of every response. */
 export function toResponse(
-  { status, fields, body }: Reply,
+  { status, fields, body }: WholeResponse,
   handled?: { readonly fields: readonly string[] },
 ): Response {
   const headers = new Headers();
@@ -142,6 +142,6 @@ function withFields(response: Response, fields: readonly string[]): Response {
   }
 }
 
-function addFields(headers: Headers, fields: Fields): void {
+function addFields(headers: Headers, fields: HeaderFields): void {
   eachField(fields, (name, value) => headers.set(name, value));
 }

@@ -10,8 +10,8 @@ import type { RequestHandler } from "../../handler/handler.js";
 import type { BodyBounds, BodyFields } from "../../identity/body/body.js";
 import { readNodeBody } from "../../identity/body/node-body.js";
 import type { HttpRequest } from "../../identity/http-request.js";
-import type { Reply } from "../../response/refusal.js";
-import { eachField, type Fields } from "../../response/response-headers.js";
+import type { WholeResponse } from "../../response/refusal.js";
+import { eachField, type HeaderFields } from "../../response/response-headers.js";
 import { type WatchedBody, watchBody } from "./response-body.js";
 import { isGone, watchEnd } from "./response-end.js";
 import { joinHead, readField, watchHead } from "./response-head.js";
@@ -97,7 +97,7 @@ function goOn(
 }
 
 /** Sets headers on a response immediately; none if its headers were sent before. */
-export function setFields(response: ServerResponse, fields: Fields): void {
+export function setFields(response: ServerResponse, fields: HeaderFields): void {
   if (response.headersSent) return;
   eachField(fields, (name, value) => response.setHeader(name, value));
 }
@@ -108,7 +108,10 @@ function sendRefusal({ refusal }: HandledRequest, response: ServerResponse): voi
 }
 
 /** Sends a whole response. */
-export function sendNodeReply(response: ServerResponse, { status, fields, body }: Reply): void {
+export function sendNodeReply(
+  response: ServerResponse,
+  { status, fields, body }: WholeResponse,
+): void {
   // By name: middleware that wraps writeHead may not know flat lists.
   const named: Record<string, string> = {};
   eachField(fields, (name, value) => {
@@ -119,7 +122,7 @@ export function sendNodeReply(response: ServerResponse, { status, fields, body }
 }
 
 /** The response to an error, if no framework answers it: the request is not let through, and nothing is disclosed. */
-export function toErrorReply(error: unknown): Reply {
+export function toErrorReply(error: unknown): WholeResponse {
   const status = error instanceof SluiceError && error.status >= 500 ? error.status : 500;
   return { status, fields: ["Cache-Control", "no-store", "Content-Length", "0"], body: "" };
 }

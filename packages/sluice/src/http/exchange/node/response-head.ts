@@ -4,7 +4,12 @@
 // rule does (bench http/node).
 
 import { ServerResponse } from "node:http";
-import { eachField, type Fields, joinLines, toFields } from "../../response/response-headers.js";
+import {
+  eachField,
+  type HeaderFields,
+  joinLines,
+  toFields,
+} from "../../response/response-headers.js";
 import { dataBehind, sharedBelow } from "./request-data.js";
 
 /** Headers as `writeHead` takes them: by name, names and values in turn, or pairs. */
@@ -152,7 +157,7 @@ function writeWithOurs(this: Carrier, status: number, reason?: unknown, given?: 
 }
 
 /** The handler's headers, without those that we write ourselves. */
-function withoutOurs(given: Given, fields: Fields): Given {
+function withoutOurs(given: Given, fields: HeaderFields): Given {
   if (given === undefined || !mayBeOurs(given)) return given;
   const pairs = toPairs(given);
   const kept = pairs.filter(([name]) => !isOurs(name, fields));
@@ -179,7 +184,7 @@ function startsAsOurs(name: string): boolean {
   return (first === R || first === X) && OURS.test(name);
 }
 
-function isOurs(name: string, fields: Fields): boolean {
+function isOurs(name: string, fields: HeaderFields): boolean {
   const lowerCase = name.toLowerCase();
   for (let i = 0; i < fields.length; i += 2) if (fields[i].toLowerCase() === lowerCase) return true;
   return false;

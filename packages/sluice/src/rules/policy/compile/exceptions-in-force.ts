@@ -40,7 +40,7 @@ export interface ExceptionInForce {
 /** All exceptions by one fact. */
 interface Lookup {
   readonly by: ExceptionSubject;
-  readonly entries: ReadonlyMap<string, Entry>;
+  readonly entries: ReadonlyMap<string, ExceptionEntry>;
   /** Whether the rule's key has the fact in it, so that no key is shared by callers with and without an exception. */
   readonly isInKey: boolean;
 }
@@ -120,16 +120,16 @@ export class ExceptionsInForce {
   }
 
   *#inForce(
-    entries: ReadonlyMap<string, Entry>,
+    entries: ReadonlyMap<string, ExceptionEntry>,
     times: { readonly wallMs: number },
-  ): Generator<Entry> {
+  ): Generator<ExceptionEntry> {
     for (const first of entries.values()) {
       const entry = first.now(times);
       if (entry !== undefined) yield entry;
     }
   }
 
-  *#limitsInTiers(entry: Entry): Generator<readonly RuleLimit[]> {
+  *#limitsInTiers(entry: ExceptionEntry): Generator<readonly RuleLimit[]> {
     yield this.#limitsInTier(entry, undefined);
     for (const tier of this.#context.rule.tiers.keys()) yield this.#limitsInTier(entry, tier);
   }
@@ -150,7 +150,7 @@ export class ExceptionsInForce {
     return rule.onMissing === "ip" && keyOf(normalized) === undefined;
   }
 
-  #limitsInTier(entry: Entry, tier: string | undefined): readonly RuleLimit[] {
+  #limitsInTier(entry: ExceptionEntry, tier: string | undefined): readonly RuleLimit[] {
     const known = entry.byTier.get(tier);
     if (known !== undefined) return known;
     const { rule } = this.#context;
@@ -160,12 +160,12 @@ export class ExceptionsInForce {
     return made;
   }
 
-  #limitsApart(entry: Entry): readonly RuleLimit[] {
+  #limitsApart(entry: ExceptionEntry): readonly RuleLimit[] {
     entry.apart ??= this.#make(entry, scopeOfException(this.#context.rule.id, entry));
     return entry.apart;
   }
 
-  #make({ limits }: Entry, scope: string): readonly RuleLimit[] {
+  #make({ limits }: ExceptionEntry, scope: string): readonly RuleLimit[] {
     return toRuleLimits(limits, this.#context, { from: "exception", scope, before: NO_COUNTERS });
   }
 
@@ -192,20 +192,20 @@ interface Places extends ExceptionPlaces {
 }
 
 interface Found {
-  readonly entry: Entry;
+  readonly entry: ExceptionEntry;
   readonly isInKey: boolean;
 }
 
 const NONE: ReadonlyMap<string, readonly ExceptionLimits[]> = new Map();
 const NO_LISTS: Map<string | undefined, readonly RuleLimit[]> = new Map();
 
-class Entry implements ExceptionInForce {
+class ExceptionEntry implements ExceptionInForce {
   readonly by: ExceptionSubject;
   readonly value: string;
   readonly endsAtMs: number;
   readonly limits: readonly Limit[];
   /** What holds when this one has ended. */
-  readonly next: Entry | undefined;
+  readonly next: ExceptionEntry | undefined;
   /** Its limits in the scope of the rule and of each tier, made when they are needed. */
   byTier: Map<string | undefined, readonly RuleLimit[]> = NO_LISTS;
   /** Its limits in a scope of their own. */
@@ -214,8 +214,8 @@ class Entry implements ExceptionInForce {
   constructor(
     name: { readonly by: ExceptionSubject; readonly value: string },
     { limits, endsAtMs }: ExceptionLimits,
-    next: Entry | undefined,
-    before: Entry | undefined,
+    next: ExceptionEntry | undefined,
+    before: ExceptionEntry | undefined,
   ) {
     this.by = name.by;
     this.value = name.value;
@@ -232,10 +232,10 @@ class Entry implements ExceptionInForce {
   }
 
   /** This exception, or the first after it that has not ended. The clock is read only where one can end. */
-  now(times: { readonly wallMs: number }): Entry | undefined {
+  now(times: { readonly wallMs: number }): ExceptionEntry | undefined {
     if (this.endsAtMs === Number.POSITIVE_INFINITY) return this;
     const { wallMs } = times;
-    let entry: Entry | undefined = this;
+    let entry: ExceptionEntry | undefined = this;
     while (entry !== undefined && entry.endsAtMs <= wallMs) entry = entry.next;
     return entry;
   }
@@ -244,14 +244,14 @@ class Entry implements ExceptionInForce {
 function* toEntries(
   by: ExceptionSubject,
   exceptions: ReadonlyMap<string, readonly ExceptionLimits[]>,
-  before: ReadonlyMap<string, Entry> | undefined,
-): Steps<ReadonlyMap<string, Entry>> {
-  const entries = new Map<string, Entry>();
+  before: ReadonlyMap<string, ExceptionEntry> | undefined,
+): Steps<ReadonlyMap<string, ExceptionEntry>> {
+  const entries = new Map<string, ExceptionEntry>();
   for (const [value, list] of exceptions) {
     const known = before?.get(value);
-    let entry: Entry | undefined;
+    let entry: ExceptionEntry | undefined;
     for (let i = list.length - 1; i >= 0; i--) {
-      entry = new Entry({ by, value }, list[i], entry, known);
+      entry = new ExceptionEntry({ by, value }, list[i], entry, known);
     }
     if (entry !== undefined) entries.set(value, entry);
     if (entries.size % ITEMS_A_STEP === 0) yield;

@@ -13,7 +13,7 @@ import type { LeaseRow } from "./lease-table.js";
 import type { LeasedTally } from "./leased-stats.js";
 
 /** A decision that is asked for. */
-export interface Ask {
+export interface LeaseAsk {
   readonly row: LeaseRow;
   readonly key: string;
   readonly cost: number;
@@ -26,14 +26,14 @@ export interface Ask {
 
 /** A lease that is asked for. */
 interface LeaseRequest {
-  readonly ask: Ask;
+  readonly ask: LeaseAsk;
   readonly keyLeases: KeyLeases;
   readonly units: number;
   readonly epoch: number;
 }
 
 /** The same ask at a later time by the clock of leases. */
-export function laterBy(ask: Ask, atMs: number): Ask {
+export function laterBy(ask: LeaseAsk, atMs: number): LeaseAsk {
   const passedMs = atMs - ask.atMs;
   const nowMs = Math.floor(ask.nowMs + passedMs);
   return { ...ask, nowMs, blockNowMs: Math.floor(ask.blockNowMs + passedMs), atMs };
@@ -54,7 +54,7 @@ export class LeaseRequests {
   }
 
   /** Asks for the next lease of a key, if it is worth while and none is on its way. */
-  renew(ask: Ask, keyLeases: KeyLeases): void {
+  renew(ask: LeaseAsk, keyLeases: KeyLeases): void {
     // Armed again by the next lease, or by what the store says next.
     keyLeases.disarm();
     if (keyLeases.isAsking || keyLeases.next !== undefined || keyLeases.verbs > 0) return;
@@ -130,7 +130,7 @@ export class LeaseRequests {
    * Decides a cost of which `taken` is held and the rest is missing: all or nothing. If the store
    * refuses the rest, what was taken stays.
    */
-  topUp(ask: Ask, keyLeases: KeyLeases, taken: Taken): MaybePromise<Verdict> {
+  topUp(ask: LeaseAsk, keyLeases: KeyLeases, taken: Taken): MaybePromise<Verdict> {
     const { row, key, nowMs, blockNowMs } = ask;
     const charge = { counter: row.counter, key, cost: ask.cost - taken.units, nowMs };
     const putBack = (error: unknown): never => {
@@ -150,7 +150,7 @@ export class LeaseRequests {
       .finally(arrived);
   }
 
-  #join(ask: Ask, taken: Taken, outcome: Outcome): MaybePromise<Verdict> {
+  #join(ask: LeaseAsk, taken: Taken, outcome: Outcome): MaybePromise<Verdict> {
     const [verdict] = outcome.verdicts;
     if (!outcome.allowed) {
       this.#returns.lose(restoreLent(taken));
@@ -167,7 +167,7 @@ export class LeaseRequests {
     return this.#decideWhole(now);
   }
 
-  #decideWhole({ row, key, cost, nowMs, blockNowMs }: Ask): MaybePromise<Verdict> {
+  #decideWhole({ row, key, cost, nowMs, blockNowMs }: LeaseAsk): MaybePromise<Verdict> {
     const outcome = this.#store.decide([{ counter: row.counter, key, cost, nowMs }], {
       blockNowMs,
     });
@@ -189,12 +189,12 @@ export class LeaseRequests {
     };
   }
 
-  #nowMs(ask: Ask): number {
+  #nowMs(ask: LeaseAsk): number {
     return laterBy(ask, this.#settings.clock.now()).nowMs;
   }
 }
 
-function toLease(ask: Ask, units: number, receipt: ChargeReceipt, verdict: Verdict): Lease {
+function toLease(ask: LeaseAsk, units: number, receipt: ChargeReceipt, verdict: Verdict): Lease {
   const { row, atMs, nowMs } = ask;
   const lifeMs = lifeOf(row, verdict);
   return newLease({

@@ -8,7 +8,7 @@ import type { Charge, Counter, Store } from "../../store.js";
 import type { LeasedSettings } from "../lease-options.js";
 import { fairUnits, KeyLeases } from "./key-leases.js";
 import type { Lease } from "./lease.js";
-import { type Ask, LeaseRequests } from "./lease-requests.js";
+import { type LeaseAsk, LeaseRequests } from "./lease-requests.js";
 import { Returns } from "./lease-returns.js";
 import { dropAll, keepStrict, type LeaseRow, LeaseTable } from "./lease-table.js";
 import type { LeasedStats, LeasedTally } from "./leased-stats.js";
@@ -126,7 +126,7 @@ export class Leases {
   }
 
   /** Starts leasing for a warm key, if there is enough left to share. */
-  open({ row, key, cost, atMs }: Ask, verdict: Verdict): KeyLeases | undefined {
+  open({ row, key, cost, atMs }: LeaseAsk, verdict: Verdict): KeyLeases | undefined {
     const fair = fairUnits(verdict.remaining, this.#settings.holders);
     if (this.#isClosed || !verdict.allowed || verdict.source === "fallback") return undefined;
     if (fair < Math.max(1, cost)) return undefined;

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Entry } from "../../../algorithms/entries.js";
+import type { ExpiringUnits } from "../../../algorithms/entries.js";
 import { Arena, ArenaList } from "./arena.js";
 
 const operation = fc.oneof(
@@ -50,7 +50,7 @@ function applyToUnits(units: number[], { kind, at, cost }: Operation): number[] 
   }
 }
 
-function toUnits(entries: Iterable<Entry>): number[] {
+function toUnits(entries: Iterable<ExpiringUnits>): number[] {
   return [...entries].flatMap((entry) => Array<number>(entry.cost).fill(entry.expiresAtMs));
 }
 

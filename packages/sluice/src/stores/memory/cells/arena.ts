@@ -2,7 +2,7 @@
 // expire first, live in three typed arrays linked by index; freed entries are used again. A list
 // is known to its owner by its head, its tail and its total cost, which the owner keeps.
 
-import type { Entry, EntryList } from "../../../algorithms/entries.js";
+import type { EntryList, ExpiringUnits } from "../../../algorithms/entries.js";
 
 /** No entry. */
 const NONE = -1;
@@ -31,7 +31,7 @@ export class ArenaList implements EntryList {
     return this.tail === NONE ? 0 : this.#arena.costOf(this.tail);
   }
 
-  *[Symbol.iterator](): Generator<Entry, void> {
+  *[Symbol.iterator](): Generator<ExpiringUnits, void> {
     for (let at = this.head; at !== NONE; at = this.#arena.nextOf(at)) {
       yield { expiresAtMs: this.#arena.expiresAtMsOf(at), cost: this.#arena.costOf(at) };
     }

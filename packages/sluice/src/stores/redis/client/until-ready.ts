@@ -1,7 +1,7 @@
 // Waiting for a client's connection and knowing why there is none, alike for ioredis and node-redis.
 
 /** A source of connection events. */
-export interface Connection {
+export interface ConnectionEvents {
   once(event: string, listener: () => void): void;
   off(event: string, listener: () => void): void;
 }
@@ -13,7 +13,7 @@ export interface Listened {
 }
 
 /** Resolves at the event `ready`, rejects at `end`; no listener stays behind. */
-export function untilReady(client: Connection): Promise<void> {
+export function untilReady(client: ConnectionEvents): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (act: () => void) => () => {
       client.off("ready", ready);

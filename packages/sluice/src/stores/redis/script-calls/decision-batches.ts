@@ -5,7 +5,7 @@
 import { atEndOfTurn } from "../../../base/clock.js";
 import { SluiceError, show } from "../../../base/errors.js";
 import { isShaper } from "../../../limits/limits.js";
-import type { Charge, DecideOptions, Hold, Outcome } from "../../store.js";
+import type { Charge, DecideOptions, HoldMode, Outcome } from "../../store.js";
 import type { KeyNames } from "../keys.js";
 import { type Script, scripts } from "../lua/scripts.js";
 import { briefReceipt, NOTE_MS } from "./brief-receipts.js";
@@ -15,7 +15,7 @@ import { type HeldAs, ReplyReader } from "./replies.js";
 import { type Calls, LostReply, PeriodUnknown } from "./script-calls.js";
 
 /** A request as it is asked. */
-export interface Request {
+export interface DecisionRequest {
   readonly charges: readonly Charge[];
   /** The tag of each charge's key; in a Cluster they are equal. */
   readonly tags: readonly string[];
@@ -24,7 +24,7 @@ export interface Request {
 
 /** A request that waits for its answer. */
 class Asked {
-  readonly request: Request;
+  readonly request: DecisionRequest;
   readonly isShort: boolean;
   /** One of these two is called, once. */
   readonly answer: (outcome: Outcome) => void;
@@ -33,7 +33,7 @@ class Asked {
   failures = 0;
 
   constructor(
-    request: Request,
+    request: DecisionRequest,
     answer: (outcome: Outcome) => void,
     fail: (error: unknown) => void,
   ) {
@@ -85,7 +85,7 @@ export class Decisions {
   }
 
   /** Decides a request whose charges can share a call. */
-  ask(request: Request): Promise<Outcome> {
+  ask(request: DecisionRequest): Promise<Outcome> {
     return new Promise((answer, fail) => {
       this.#push(new Asked(request, answer, fail));
     });
@@ -166,7 +166,7 @@ export class Decisions {
     return undefined;
   }
 
-  #writeWhole(writer: CallWriter, { charges, tags, options }: Request): HeldAs | undefined {
+  #writeWhole(writer: CallWriter, { charges, tags, options }: DecisionRequest): HeldAs | undefined {
     const { numbers } = writer;
     const { requestId } = options;
     const hold = options.hold === "lease" ? true : (options.hold ?? false);
@@ -229,7 +229,7 @@ function readAnswer(asked: Asked, reply: ReplyReader, held: HeldAs | undefined):
 }
 
 /** Whether the short way serves: counters are single values, and nothing has to be remembered. */
-function isShort({ charges, options: { requestId, hold } }: Request): boolean {
+function isShort({ charges, options: { requestId, hold } }: DecisionRequest): boolean {
   const isKept = hold === true || hold === "lease";
   return requestId === undefined && !isKept && charges.every(isShortCharge);
 }
@@ -251,7 +251,7 @@ function byTag(queue: readonly Asked[]): Iterable<Asked[]> {
 }
 
 /** What has to be the same when a request comes again. Keys are identified by their tags: no secrets. */
-function printOf(charges: readonly Charge[], tags: readonly string[], hold: Hold): string {
+function printOf(charges: readonly Charge[], tags: readonly string[], hold: HoldMode): string {
   // The kind of a limit too: it says how an answer that is kept reads.
   const parts = charges.map(({ counter: { scope, part, limit }, cost }, i) => {
     return [scope, part, limit.algorithm, isShaper(limit), tags[i], cost];

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { RedisPort } from "../client/redis-port.js";
 import { scripts } from "../lua/scripts.js";
-import { type Call, Calls, LostReply, PeriodUnknown } from "./script-calls.js";
+import { Calls, LostReply, PeriodUnknown, type ScriptCall } from "./script-calls.js";
 
-const call: Call = { script: scripts.check, keys: ["k"], args: [] };
+const call: ScriptCall = { script: scripts.check, keys: ["k"], args: [] };
 const INFO = "redis_version:7.0.0\r\n";
 
 /** A client whose answers are given in advance: an Error is a rejection. */

@@ -9,7 +9,7 @@ import type { Script } from "../lua/scripts.js";
 import { checkServer } from "../server-check.js";
 
 /** A call of a script. */
-export interface Call {
+export interface ScriptCall {
   readonly script: Script;
   readonly keys: readonly string[];
   readonly args: readonly string[];
@@ -63,7 +63,7 @@ export class Calls {
   }
 
   /** Runs a script; rejects with a SluiceError, or {@link PeriodUnknown}. */
-  run(call: Call): Promise<unknown> {
+  run(call: ScriptCall): Promise<unknown> {
     if (!this.#port.isReady || !this.#isChecked) return this.#tryOften(call);
     // The way of nearly all calls, with as few turns as there can be.
     return this.#port
@@ -72,7 +72,7 @@ export class Calls {
   }
 
   /** Goes on after `failed`, if there was a first try. */
-  async #tryOften(call: Call, failed?: unknown): Promise<unknown> {
+  async #tryOften(call: ScriptCall, failed?: unknown): Promise<unknown> {
     for (let attempt = 1; ; attempt++) {
       try {
         if (attempt === 1 && failed !== undefined) return await this.#sendAfter(call, failed);
@@ -89,14 +89,14 @@ export class Calls {
     }
   }
 
-  #send(call: Call): Promise<unknown> {
+  #send(call: ScriptCall): Promise<unknown> {
     return this.#port
       .evalSha(call.script.sha1, call.keys, call.args)
       .catch((error: unknown) => this.#sendAfter(call, error));
   }
 
   /** After a restart or a failover the server has to be sent the script. */
-  #sendAfter({ script, keys, args }: Call, error: unknown): Promise<unknown> {
+  #sendAfter({ script, keys, args }: ScriptCall, error: unknown): Promise<unknown> {
     if (!messageOf(error).startsWith("NOSCRIPT")) return Promise.reject(error);
     return this.#port.eval(script.source, keys, args);
   }

@@ -36,14 +36,14 @@ export abstract class Guarded<Sent, Answer> {
 }
 
 /** What a guard is made of. */
-export interface GuardOptions extends BreakerOptions {
+export interface StoreGuardOptions extends BreakerOptions {
   readonly clock: Clock;
   /** Called after each answer that came in time. */
   readonly onAnswer: () => void;
 }
 
 /** Lets requests through to a store, or has them answered without it. */
-export class Guard {
+export class StoreGuard {
   readonly breaker: Breaker;
   readonly #clock: Clock;
   readonly #onAnswer: () => void;
@@ -53,7 +53,7 @@ export class Guard {
   #failures = 0;
   #isClosed = false;
 
-  constructor(options: GuardOptions) {
+  constructor(options: StoreGuardOptions) {
     this.breaker = new Breaker(options);
     this.#clock = options.clock;
     this.#onAnswer = options.onAnswer;
