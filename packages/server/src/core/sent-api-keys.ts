@@ -45,8 +45,11 @@ export function withoutKey({ apiKey: _, ...facts }: Facts): Facts {
   return facts;
 }
 
-/** Tenant, tier and plan are those of the key, also where it has none. */
-function withKey(facts: Facts, { id, tenant, tier, plan, attributes }: ResolvedKey): Facts {
+/** Tenant, tier, plan and scopes are those of the key, also where it has none. */
+function withKey(
+  facts: Facts,
+  { id, tenant, tier, plan, scopes = [], attributes }: ResolvedKey,
+): Facts {
   const all = attributes === undefined ? facts.attributes : { ...facts.attributes, ...attributes };
-  return { ...facts, apiKey: id, tenant, tier, plan, attributes: all };
+  return { ...facts, apiKey: id, tenant, tier, plan, scopes, attributes: all };
 }

@@ -40,6 +40,12 @@ function toConfig(database: string): Config {
         rules: [
           { id: "tenants", key: "tenant", limit: "5/minute", tiers: { gold: "9/minute" } },
           { id: "keys", key: "apiKey", limit: "2/minute" },
+          {
+            id: "bulk",
+            match: { attributes: { scope: "bulk" } },
+            key: "tenant",
+            limit: "1/minute",
+          },
         ],
       },
     },
@@ -112,6 +118,27 @@ describe.each(all)("API keys of a control node with $name", (databases) => {
     );
     expect(tookMs).toBeLessThan(2_000);
     expect(await check(here.service, mistype(key.secret))).toMatchObject(revoked);
+  });
+
+  it("are limited by rules about their scopes, on a control node and on its follower", async () => {
+    const { service, plane } = await start(await databases.create());
+    await makeTenant(plane);
+    const make = (name: string, scopes: string[]) =>
+      plane.apiKeys.create(by(), { tenant: "acme", name, scopes });
+    const bulk = await make("bulk", ["read", "bulk"]);
+    const plain = await make("plain", ["read"]);
+    const { secret } = await plane.accessTokens.create(by(), { name: "edge", role: "node" });
+    const url = service.listeners.find(({ name }) => name === "admin")?.url ?? "";
+    const follower = await open(toFollower(url, secret));
+    for (const node of [service, follower]) {
+      expect(await check(node, bulk.secret)).toMatchObject({
+        allowed: true,
+        results: [{ rule: "tenants" }, { rule: "keys" }, { rule: "bulk", limit: 1 }],
+      });
+      expect(await check(node, bulk.secret)).toMatchObject({ allowed: false, rule: "bulk" });
+      const { results } = await check(node, plain.secret);
+      expect(results).toMatchObject([{ rule: "tenants" }, { rule: "keys" }]);
+    }
   });
 
   it("are shown with the hour of their last use, of a control node and of a follower, once those have ended", async () => {

@@ -23,6 +23,11 @@ export interface Facts {
    * `describeTenants` is not asked.
    */
   readonly plan?: string | null | undefined;
+  /**
+   * What the caller's API key may be used for. Rules match them as the attribute `scope`; if they are not known, an
+   * attribute of that name counts.
+   */
+  readonly scopes?: readonly string[] | undefined;
   /** By lower-case name, as `node:http` has them. */
   readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined;
   /** By name; the values are secrets and are hashed before anything is counted by them. */

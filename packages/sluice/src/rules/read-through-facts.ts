@@ -38,6 +38,9 @@ export class ReadThroughFacts implements Facts {
   get plan(): string | null | undefined {
     return this.facts.plan;
   }
+  get scopes(): Facts["scopes"] {
+    return this.facts.scopes;
+  }
   get headers(): Facts["headers"] {
     return this.facts.headers;
   }

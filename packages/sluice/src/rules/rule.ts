@@ -28,7 +28,7 @@ export interface Match {
   readonly hosts: readonly string[];
   /** By lower-case name: the values that fit, or none if being there is enough. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
-  /** The same for attributes; `user`, `tenant` and `tier` are the facts of that name. */
+  /** The same for attributes; `user`, `tenant` and `tier` are the facts of that name, `scope` is any of the scopes. */
   readonly attributes: ReadonlyMap<string, readonly string[]>;
 }
 

@@ -233,6 +233,7 @@ export const sampledDecision = open({
         tenant: optional(text),
         tier: optional(text),
         plan: optional(text),
+        scopes: optional(many(text)),
       }),
     ),
     "What rules read of the request; null unless `keys=clear`.",

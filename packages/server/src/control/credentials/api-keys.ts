@@ -72,7 +72,7 @@ export const apiKeyShape = object({
   scopes: withDefault(
     listOf(scope, { countMin: 0, countMax: SCOPES_MAX }),
     [],
-    "What it may be used for. Sluice hands them on as they are.",
+    "What it may be used for. Rules match them as the attribute `scope`.",
   ),
   expiresAtMs: optional(timeMs, "When it ends, in Unix milliseconds. Default: never."),
 });

@@ -20,6 +20,8 @@ export interface SampledFacts {
   readonly tenant?: string;
   readonly tier?: string;
   readonly plan?: string;
+  /** Of the API key, if a rule in force asks for a scope. */
+  readonly scopes?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly cookies?: Readonly<Record<string, string>>;
   readonly body?: Readonly<Record<string, unknown>>;

@@ -110,6 +110,30 @@ describe("a sample", () => {
     expect(JSON.stringify(facts)).not.toMatch(/abc|curl|c-1|s-1|hunter2/);
   });
 
+  it("has the scopes of the API key only where a rule asks for one, and a preview matches them", async () => {
+    const scoped = { id: "bulk", match: { attributes: { scope: "bulk" } }, key: "user" };
+    const toRules = (limit: number) => ({
+      version: 1,
+      rules: [{ ...scoped, limit: windowOf(limit) }],
+    });
+    const facts = { user: "ann", scopes: ["read", "bulk"] };
+    const asking = setUp(toRules(5));
+    for (let i = 0; i < 2; i++) await asking.decide(facts);
+    expect(asking.samples.latest({ showsKeys: true })[0]?.facts).toMatchObject(facts);
+    const { fromMs, samples } = asking.samples.since(START_MS);
+    const replayed = await preview({
+      text: JSON.stringify(toRules(1)),
+      inForce: createPolicy({ rules: toRules(5) }).rules,
+      samples,
+      fromMs,
+      toMs: fromMs + 1,
+    });
+    expect(replayed.requests).toMatchObject({ total: 2, newlyRefused: 1 });
+    const other = setUp();
+    await other.decide(facts);
+    expect(other.samples.latest({ showsKeys: true })[0]?.facts).not.toHaveProperty("scopes");
+  });
+
   it("is bounded: long values are hashed and long paths cut", async () => {
     const { samples, decide } = setUp();
     await decide({ path: `/api/${"x".repeat(9_000)}`, user: "y".repeat(5_000) });

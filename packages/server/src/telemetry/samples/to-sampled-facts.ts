@@ -29,6 +29,7 @@ export function toSampledFacts(facts: Facts, names: FactNames, hash: HashKey): S
     tenant: tenant && bounded(tenant),
     tier: tier && bounded(tier),
     plan: plan ? bounded(plan) : undefined,
+    scopes: names.attributes.has("scope") ? facts.scopes?.map(bounded) : undefined,
     headers: merge(
       names.headers.size === 0 ? undefined : pick("headers", facts.headers),
       names.costHeaders.size === 0 ? undefined : costHeadersOf(facts.headers, names),

@@ -19,6 +19,9 @@ interface Caller {
   readonly attributes: Record<string, string | number | undefined>;
 }
 
+/** Those of a key without any: what headers and tokens call a scope does not count for it. */
+const NO_SCOPES: readonly string[] = [];
+
 /** Facts of a request, read on demand. */
 export class RequestFacts implements Facts {
   readonly #setup: IdentitySetup;
@@ -110,6 +113,10 @@ export class RequestFacts implements Facts {
 
   get plan(): string | null | undefined {
     return this.#resolved?.plan;
+  }
+
+  get scopes(): Facts["scopes"] {
+    return this.#resolved === undefined ? undefined : (this.#resolved.scopes ?? NO_SCOPES);
   }
 
   get attributes(): Facts["attributes"] {

@@ -53,7 +53,27 @@ function toHeader(name: string): MatchField {
 }
 
 function toAttribute(name: string): MatchField {
-  return { read: toAttributeReader(name), covers: nothingElse };
+  return name === "scope" ? SCOPE : { read: toAttributeReader(name), covers: nothingElse };
+}
+
+/** The scopes of an API key: what asks for one of them is covered by each. */
+const SCOPE: MatchField = {
+  read: ({ facts: { scopes, attributes } }) =>
+    scopes === undefined ? toValue(attributes?.scope) : firstScope(scopes),
+  covers: ({ facts: { scopes } }) =>
+    scopes === undefined || scopes.length === 1 ? NONE : scopes.map(toValue).filter(isKnown),
+};
+
+function firstScope(scopes: readonly string[]): string | undefined {
+  for (const scope of scopes) {
+    const value = toValue(scope);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+function isKnown(value: string | undefined): value is string {
+  return value !== undefined;
 }
 
 function toAttributeReader(name: string): MatchField["read"] {
@@ -121,5 +141,5 @@ function known(
 /** Values as requests have them. One that no request can have is left out. */
 function toValues(values: readonly string[]): ReadonlySet<string> | undefined {
   if (values.length === 0) return undefined;
-  return new Set(values.map(toValue).filter((value) => value !== undefined));
+  return new Set(values.map(toValue).filter(isKnown));
 }

@@ -105,6 +105,23 @@ describe("a matcher", () => {
     expect(ids(matches, { tier: "free", user: "42" })).toEqual([2]);
   });
 
+  it("finds scopes: one of those that a caller has is enough, and an attribute of that name only where none are known", () => {
+    const scoped = (...values: string[]) => ({ attributes: new Map([["scope", values]]) });
+    const few = [scoped("read"), scoped("write", "admin"), scoped()];
+    // Beyond a few, rules are listed by the values that they ask for.
+    const many = Array.from({ length: 20 }, (_, n) => scoped(`scope-${n}`));
+    const matches = [...few, ...many];
+    for (const list of [few, matches]) {
+      expect(ids(list, { scopes: ["read"] })).toEqual([0, 2]);
+      expect(ids(list, { scopes: ["other", "admin", "write"] })).toEqual([1, 2]);
+      expect(ids(list, { scopes: ["", "read", "admin"] })).toEqual([0, 1, 2]);
+      expect(ids(list, { scopes: [], attributes: { scope: "read" } })).toEqual([]);
+      expect(ids(list, { attributes: { scope: "read" } })).toEqual([0, 2]);
+      expect(ids(list, {})).toEqual([]);
+    }
+    expect(ids(matches, { scopes: ["scope-3", "scope-7", "scope-3"] })).toEqual([2, 6, 10]);
+  });
+
   it("is about a path in either variant of its dots", () => {
     const matches = [{ paths: ["/proxy/*"] }, { paths: ["/x"] }, { paths: ["/y"] }];
     expect(ids(matches, { path: "/proxy/a/../../x" })).toEqual([0, 1]);

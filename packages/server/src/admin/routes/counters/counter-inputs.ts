@@ -54,7 +54,7 @@ export const facts = objectInPlace({
   apiKeyHash: optional(string, "The hash of the API key, instead of the key."),
   apiKeyId: optional(
     string,
-    "The id of an API key of the control plane, instead of the key: its tenant is found by it.",
+    "The id of an API key of the control plane, instead of the key; give its tenant beside it.",
   ),
   tenant: optional(string, "Which tenant the user belongs to."),
   tier: optional(string, "Which of a rule's tiers applies."),

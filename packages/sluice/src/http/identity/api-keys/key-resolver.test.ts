@@ -113,6 +113,28 @@ describe("a request with an API key that a resolver knows", () => {
     expect(await factsOf("key-b")).toMatchObject({ tenant: "beta", tier: undefined, region: "us" });
   });
 
+  it("is matched by the scopes of the key, and by no scope that a header names", () => {
+    const shared = new SharedKey({ tenant: "acme", scopes: ["read", "export"] }, () => "a");
+    const keys: Readonly<Record<string, KeyAnswer>> = {
+      both: shared,
+      plain: { id: "b", tenant: "beta" },
+      one: { id: "c", scopes: ["export"] },
+    };
+    const rules = [
+      { id: "exports", match: { attributes: { scope: "export" } }, key: "apiKey", limit: many },
+      { id: "reads", match: { attributes: { scope: ["read"] } }, key: "apiKey", limit: many },
+    ];
+    const attributes = { scope: { header: "x-scope", trust: "anyone" } } as const;
+    const { handle } = requestHandlerOf(rules, {
+      identity: { keyResolver: { resolve: (sent) => keys[sent] }, attributes },
+    });
+    const rulesOf = (sent: string) =>
+      handle(withKey(sent, { "x-scope": "read" })).decision.results.map(({ rule }) => rule);
+    expect(rulesOf("both")).toEqual(["exports", "reads"]);
+    expect(rulesOf("plain")).toEqual([]);
+    expect(rulesOf("one")).toEqual(["exports"]);
+  });
+
   it("waits for an answer that takes time, and reads the clock after it", async () => {
     let answer: (found: KeyAnswer) => void = () => {};
     const resolve = () => new Promise<KeyAnswer>((found) => (answer = found));

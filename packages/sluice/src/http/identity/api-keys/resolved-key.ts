@@ -21,7 +21,7 @@ export interface ResolvedKey {
   readonly tier?: string | undefined;
   /** Which plan's limits apply. Null: the tenant is known to have none, and `policy.describeTenants` is not asked. */
   readonly plan?: string | null | undefined;
-  /** What the key may be used for. Rules don't read it. */
+  /** What the key may be used for. Rules match it as the attribute `scope`, which no header or token then sets. */
   readonly scopes?: readonly string[] | undefined;
   /** Anything else that rules match or count by, by name. */
   readonly attributes?: Readonly<Record<string, string | number | undefined>> | undefined;

@@ -74,7 +74,7 @@ export const matchFields = object({
   ),
   attributes: optional(
     mapOf(ownName, wanted, { countMax: NAMES_MAX }),
-    "The same for attributes; `user`, `tenant` and `tier` are the facts of that name.",
+    "The same for attributes; `user`, `tenant` and `tier` are the facts of that name, and `scope` is any scope of the API key.",
   ),
 });
 
