@@ -1,4 +1,5 @@
-// Strings of others on a terminal: they must not move the cursor, forge lines or turn the direction of writing.
+// Makes strings from clients safe to print on a terminal: they must not move the cursor, forge lines or change the
+// direction of text.
 
 /** Control characters, line separators, and marks that turn the direction of writing around. */
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;

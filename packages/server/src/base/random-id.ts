@@ -1,4 +1,4 @@
-// Where the service takes the randomness of ids and of secrets of sessions from.
+// The service's source of randomness for ids and for the secrets of sessions.
 
 import { randomBytes } from "node:crypto";
 

@@ -1,4 +1,5 @@
-// The version of the package, from its manifest: the same two folders up from the sources and from dist.
+// The version of the package, read from its package.json, which is two folders up from the sources and from dist
+// alike.
 
 import { readFileSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-// How the command ends: four codes that scripts can rely on, and the one kind of error that users see.
+// How the command exits: four exit codes that scripts can rely on, and the one kind of error that users see.
 // docs/reference/command.md describes them.
 
 /** What the command exits with. */

@@ -1,4 +1,4 @@
-// Facts from the command line: what is known of the request that is asked about, as flags or as a file.
+// Facts from the command line, as flags or as a file: the request that a command asks about.
 
 import { isIP } from "node:net";
 import type { Command } from "commander";

@@ -1,4 +1,5 @@
-// The command: its verbs put together, and how it ends. A verb is added by a file of its own.
+// The `sluice` command: puts its subcommands together and turns their outcome into an exit code. Each subcommand is
+// added by its own file.
 
 import { Command, CommanderError } from "commander";
 import { readVersion } from "../base/version.js";

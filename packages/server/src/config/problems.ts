@@ -1,5 +1,5 @@
-// What is wrong with a configuration: every problem with the value and the line it is about, collected and
-// thrown together. The author of a file wants to see them all.
+// What is wrong with a configuration: every problem with the value and the line it is about, collected and thrown
+// together, so that the author of a file sees all of them in one run.
 
 import { type Path, toFieldPath } from "sluice/shapes";
 import { ServerError } from "../base/errors.js";

@@ -1,5 +1,6 @@
-// Switches rules on this node alone: in all of its processes before it answers, whatever the database does. The log of
-// the process says so immediately, and on a control node the audit log has it when the database is there.
+// Switches rules on this node alone: in all of its processes before it answers, whether or not the database is
+// available. The process logs the switch immediately, and a control node adds it to the audit log as soon as the
+// database is available.
 
 import { after, wallMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";

@@ -1,5 +1,5 @@
-// All nodes and how far they are. A control node writes what it knows of itself and its followers into the database
-// every few seconds, so that each control node can answer for all of them.
+// All nodes, and how far each one has got. A control node writes what it knows about itself and its followers to the
+// database every few seconds, so that each control node can answer for all of them.
 
 import { every, wallMs } from "../base/clock.js";
 import { readVersion } from "../base/version.js";

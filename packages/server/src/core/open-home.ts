@@ -1,4 +1,4 @@
-// The store of the home region, by the configuration: another Redis, far away, that decides rules with `across: central`.
+// The store of the home region, as configured: another Redis, far away, that decides rules with `across: central`.
 
 import type { Config } from "../config/config.js";
 import { type OpenStore, type OpenStoreOptions, openRedis } from "./open-store.js";

@@ -1,4 +1,4 @@
-// Rules as they were written.
+// Rules in the form in which they were written.
 
 /** Rules as a string, and where they come from. */
 export interface RulesText {

@@ -1,5 +1,5 @@
-// API keys in the facts of the decision API and the admin port, resolved as at every other listener: rules
-// see what a key stands for, never the key.
+// Resolves API keys in the facts of the decision API and the admin port, as every other listener does: rules see what
+// a key stands for, never the key.
 
 import type { MaybePromise } from "sluice";
 import type { ResolvedKey, UnknownKeys } from "sluice/api-keys";

@@ -1,5 +1,5 @@
-// One connection to a file of SQLite. The library answers synchronously; who may use the connection when is decided
-// elsewhere.
+// One connection to an SQLite file. The library answers synchronously; turns.ts decides which task may use the
+// connection when.
 
 import type Libsql from "libsql";
 import { BoundedMap } from "sluice";

@@ -1,4 +1,4 @@
-// Flushes of an SQLite log to the disk, beside all else.
+// Flushes the log of an SQLite file to the disk without holding up other work.
 
 import { type FileHandle, open } from "node:fs/promises";
 import { ServerError } from "../base/errors.js";

@@ -1,4 +1,4 @@
-// Turns on one file: SQLite writes for one task at a time, and reads beside each other.
+// Takes turns on one SQLite file: one task writes at a time, and readers run side by side.
 
 /** Turns on the file: tasks that have it alone, in their order, and between them those that go beside each other. */
 export class Turns {

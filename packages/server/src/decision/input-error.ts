@@ -1,5 +1,5 @@
-// What is wrong with a request's body: the field, as a path from the body's root, and what was seen there.
-// The way to the field is put together while the error travels up, so that good input pays nothing for it.
+// A problem in the body of a request: the field, as a path from the root of the body, and what was seen there. The
+// path is put together while the error propagates, so that valid input costs nothing.
 
 import { type Path, Reading, type Shape, Spot } from "sluice/shapes";
 import { ServerError, show } from "../base/errors.js";

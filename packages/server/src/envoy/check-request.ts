@@ -1,4 +1,4 @@
-// What a request has to be like to be decided, whichever way it came in.
+// Checks a request before it is decided, whether it came by gRPC or as JSON.
 
 import { type Descriptor, type RateLimitRequest, UNIT_MS } from "./messages.js";
 

@@ -1,4 +1,4 @@
-// The messages of Envoy's rate limit service as values: what its wire form and its JSON form both say.
+// The messages of Envoy's rate limit service as values, whether they came in wire format or as JSON.
 
 /** Answers to a request and to each descriptor, by their numbers on the wire. */
 export const CODE = { unknown: 0, ok: 1, overLimit: 2 } as const;

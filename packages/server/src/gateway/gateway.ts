@@ -1,4 +1,4 @@
-// The gateway: a server whose requests pass the request handler and go on to upstreams.
+// The gateway: a server whose requests pass the request handler and are forwarded to upstreams.
 
 import { createRequestHandler, type ReportCaller, type RequestHandler } from "sluice/http";
 import {

@@ -1,5 +1,5 @@
-// The ids of requests at the gateway, out of a header that clients or proxies send. They make a retry count once under
-// durable rules.
+// The ids of requests at the gateway, read from a header that clients or proxies send. They make a retry count once
+// under durable rules.
 
 import { createHash } from "node:crypto";
 import type { HttpOptions } from "sluice/http";

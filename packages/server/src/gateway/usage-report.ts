@@ -1,5 +1,6 @@
-// The answer to a tenant that asks what it used: its durable quotas as they stand, and its usage by day. A caller sees the
-// accounts of its own tenant only, which is what its API key or token says. Asking is limited as for `GET /rate_limit`.
+// The answer to a tenant that asks what it has used: the status of its durable quotas, and its usage by day. A caller
+// sees only the accounts of its own tenant, as identified by its API key or token. Asking is limited as for `GET
+// /rate_limit`.
 
 import { type ReportCaller, toJsonReply } from "sluice/http";
 import type { Facts } from "sluice/rules";

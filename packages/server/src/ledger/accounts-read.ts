@@ -1,5 +1,5 @@
-// Accounts as the next operation would find them, read without a lock: what is peeked at is opened, with what the period
-// before carries over, in memory only.
+// Accounts as the next operation would find them, read without a lock: an account that is peeked at is opened, with
+// what the previous period carries over, in memory only.
 
 import type { Charge } from "sluice";
 import type { Database } from "../database/database.js";

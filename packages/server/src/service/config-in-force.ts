@@ -1,4 +1,4 @@
-// The configuration that a service runs with, and what a reload makes of it.
+// The configuration that a service runs with, and how a reload changes it.
 
 import type { CancelTimer } from "../base/clock.js";
 import { lookAt, lookAtNow, watchFiles } from "../base/files/watch-files.js";

@@ -1,4 +1,4 @@
-// The telemetry of a process: makes the parts and hands each report to those that it is for.
+// The telemetry of a process: creates its parts, and passes each report to the parts that need it.
 
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";

@@ -1,4 +1,4 @@
-// The words of reports: which listener decided, what was decided, and the figures of other parts of the service.
+// The vocabulary of reports: which listener decided, what was decided, and the figures of other parts of the service.
 
 import type { Verdict } from "sluice";
 import type { Facts } from "sluice/rules";

@@ -1,6 +1,6 @@
-// What receipts stand for. A charge stands on what was in use before it; together that is the most
-// its receipt can bring. Other refunds and grants on the same key may have paid for
-// it: with 10 reserved, all 10 refunded and 10 spent again, cancelling must bring nothing.
+// What a receipt stands for: a charge, on top of what was in use before it. Other refunds and grants on the same key
+// may have paid for the charge already: with 10 reserved, all 10 refunded and 10 spent again, cancelling the
+// reservation must refund nothing.
 
 import type { Measure, Receipt, Settlement } from "./step.js";
 

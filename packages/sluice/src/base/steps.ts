@@ -1,5 +1,5 @@
-// Long work that can be interrupted: a generator that yields wherever others may have their turn. The same work is run
-// in one go, or in slices between which the event loop continues.
+// Long work that can be interrupted: a generator that yields wherever other work may run. The same generator runs in
+// one go, or in slices between which the event loop continues.
 
 import { atEndOfTurn, systemClock } from "./clock.js";
 

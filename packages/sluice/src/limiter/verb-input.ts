@@ -1,5 +1,5 @@
-// What callers pass with each request, checked once at the edge. A value that can't be used is an
-// error that says what was seen, thrown before any state is touched.
+// Checks what callers pass with each request, once, at the edge. An invalid value is an error that says what was
+// seen, thrown before any state changes.
 
 import type { TimeOptions } from "../base/clock.js";
 import { SluiceError, show } from "../base/errors.js";

@@ -1,4 +1,4 @@
-// Limits for short: a rate such as `"100/minute"` or `"100/5m"`, in rule files and in code.
+// The short form of limits: a rate such as `"100/minute"` or `"100/5m"`, in rule files and in code.
 
 import { UNITS_MAX, WINDOW_MS_MAX } from "../algorithms/numbers.js";
 import { type DurationUnit, parseDuration, toMeantUnit, UNITS_MS } from "../base/durations.js";

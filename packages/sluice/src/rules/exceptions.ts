@@ -1,5 +1,6 @@
 // Exceptions: other limits of a rule for some callers, by API key, user, tenant or plan. They come from outside the
-// file of rules, such as a database of plans and overrides, and are added to the rules before these are put in force.
+// rule file, such as from a database of plans and overrides, and are added to the rules before the rules are put in
+// force.
 
 import { createHash } from "node:crypto";
 import { TIME_MS_MAX } from "../base/clock.js";

@@ -1,5 +1,5 @@
-// Facts: what is known of a request. The HTTP request handlers read them off a request; anything else that asks
-// a policy, a queue or a test, writes them down itself.
+// Facts: what is known about a request. The HTTP request handlers read them from the request; any other user of a
+// policy, such as a queue or a test, provides them.
 
 /** What is known of a request. What is left out is not known, and no rule may count by it. */
 export interface Facts {

@@ -1,5 +1,5 @@
-// What is known of tenants besides their names: the plan, the tier and attributes. An API key that is resolved brings
-// them along. A request that names its tenant in another way, by a token or a header, gets them from here.
+// What is known about tenants besides their names: plan, tier and attributes. A resolved API key brings them along; a
+// request that names its tenant in another way, by a token or a header, gets them from here.
 
 import type { Facts } from "./facts.js";
 import { toValue } from "./normalize/normalize-string.js";

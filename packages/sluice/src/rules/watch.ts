@@ -1,6 +1,6 @@
-// Watches a file of rules and puts what it says in force. By looking every second, not by the system's
-// notices: editors that rename, and mounted directories whose links change, are seen alike. A file that
-// is still being written, is gone or can't be used changes nothing.
+// Watches a rule file and puts its rules in force. It polls every second instead of using the system's notifications,
+// so that editors that rename files and mounted directories whose links change work alike. A file that is still being
+// written, is missing or is invalid changes nothing.
 
 import { type CancelTimer, type Clock, startTimer, toClock } from "../base/clock.js";
 import { SluiceError, show, warn } from "../base/errors.js";

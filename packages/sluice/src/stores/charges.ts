@@ -1,5 +1,5 @@
-// Charges of one request on the same counter and key are one charge of their costs together: weighed
-// apart, each could pass where both don't.
+// Merges the charges of one request on the same counter and key into one charge with their total cost: decided
+// separately, each could pass although the total does not.
 
 import type { Verdict } from "../base/decision.js";
 import type { Charge } from "./store.js";

@@ -1,6 +1,5 @@
-// The store that limiters and decorators really ask. One that answers over a network is put behind a
-// deadline and a breaker, whichever wraps it first, and all users share them: what one learns about
-// the store all know.
+// The store that limiters and decorators really ask. A store that answers over a network is put behind a deadline and
+// a circuit breaker by whichever wraps it first. All users share these, so what one learns about the store, all know.
 
 import { type Clock, systemClock } from "../base/clock.js";
 import { type ResilientStore, resilient } from "./resilient/resilient.js";

@@ -1,5 +1,5 @@
-// Counts what a store admits, answer by answer, for a meter beside it: what callers were admitted, whatever the store has
-// charged. A policy puts it in front of a ledger, so that the two can be compared.
+// Counts what a store admits, answer by answer, for a meter beside it: the units that callers were admitted, whether
+// or not the store has charged them. A policy puts it in front of a ledger, so that the two can be compared.
 
 import type { Verdict } from "../base/decision.js";
 import { isThenable, type MaybePromise } from "../base/maybe-promise.js";

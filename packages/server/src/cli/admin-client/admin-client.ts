@@ -1,5 +1,5 @@
-// Questions to a running service, over its admin port. What goes wrong on the way becomes one line that
-// says what was asked where, and what to do about it.
+// Sends requests to the admin port of a running service. A failure on the way becomes one line that says what was
+// asked of which address, and what to do about it.
 
 import { formatDuration, type Path, Reading, Spot } from "sluice/shapes";
 import {

@@ -1,4 +1,4 @@
-// The options of every verb that asks a running service: where it is, and what opens its listener.
+// The options of every command that asks a running service: its address, and the access token for its admin port.
 
 import type { Command } from "commander";
 import { usageError } from "../exit.js";

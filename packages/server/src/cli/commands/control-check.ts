@@ -1,5 +1,5 @@
-// What `sluice serve --check` says of the control plane: where this node would get its state from, and whether that
-// answers now. It need not: a node starts from its snapshot too.
+// What `sluice serve --check` reports about the control plane: where this node would get its state from, and whether
+// that answers now. It does not have to answer: a node can also start from its snapshot.
 
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";

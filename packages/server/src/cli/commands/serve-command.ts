@@ -1,5 +1,5 @@
-// `sluice serve`: the service under a configuration file, until a signal ends it; or, with --check, a look
-// at everything that could keep it from starting.
+// `sluice serve`: runs the service with a configuration file until a signal ends it. With --check, it only checks
+// everything that could keep the service from starting.
 
 import type { Command } from "commander";
 import { memoryStore } from "sluice";

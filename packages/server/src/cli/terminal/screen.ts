@@ -1,5 +1,5 @@
-// A screen that is drawn over and over: in a terminal in place, on a screen of its own, so that what was
-// there before comes back; elsewhere one frame after the other.
+// A screen that is redrawn again and again: on a terminal in place, in its alternate screen, so that the earlier
+// content comes back at the end; elsewhere one frame after the other.
 
 import type { Terminal } from "./terminal.js";
 

@@ -1,5 +1,5 @@
-// An explanation in words: which rules a request meets and why, by what it is counted, and how each
-// counter stands. What `sluice explain` prints.
+// What `sluice explain` prints: which rules match a request and why, what it is counted by, and the status of each
+// counter.
 
 import type {
   ExplainedBlock,

@@ -1,5 +1,5 @@
-// A limit in words, as `sluice rules list` prints it: `7/minute (slidingWindowLog)`. The service sends it as a
-// file of rules would write it: the algorithm, and its numbers by their names.
+// A limit in words, as `sluice rules list` prints it: `7/minute (slidingWindowLog)`. The service sends limits in the
+// form of rule files: the algorithm, and its numbers by name.
 
 import { safe } from "./colours.js";
 

@@ -1,5 +1,5 @@
-// What `sluice rules` prints: rules that are fine, problems with their lines, and the difference between
-// two files with what becomes of the counters.
+// What `sluice rules` prints: a summary of valid rules, problems with their lines, and the differences between two
+// files with their effect on the counters.
 
 import type { CounterFate, RuleSet, RulesDiff } from "sluice/rules";
 import type { ReplyOf } from "../../admin/replies/reply-schemas.js";

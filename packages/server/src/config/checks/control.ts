@@ -1,4 +1,4 @@
-// What the section of the control plane has to say: a database or a control node to follow, one of the two.
+// Checks the section of the control plane: it names either a database or a control node to follow.
 
 import type { FileValues } from "../description/file.js";
 import type { ConfigProblems } from "../problems.js";

@@ -1,4 +1,4 @@
-// What the section of the ledger has to fit: a database, and receivers that can be trusted with what they are sent.
+// Checks the section of the ledger: it has one database, and every webhook has a protected connection and a secret.
 
 import { isLoopback } from "../../base/http/loopback.js";
 import type { FileValues } from "../description/file.js";

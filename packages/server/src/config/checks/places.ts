@@ -1,5 +1,5 @@
-// That no two listeners listen at one place. Where a section has other problems its address is looked at all the
-// same: who mends those should not find this one only afterwards.
+// Checks that no two listeners have the same address. A section with other problems is checked too, so that its
+// author sees all of them in one run.
 
 import { type Field, readQuietly } from "sluice/shapes";
 import type { ListenAddress } from "../../base/http/listen.js";

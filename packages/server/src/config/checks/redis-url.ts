@@ -1,4 +1,4 @@
-// Whether the client of Redis can read an address: what it can't, it would answer with an error that shows the password.
+// Checks whether the Redis client can parse an address. The client's own error would show the password.
 
 /** What an address that can be read looks like, for errors. */
 export const REDIS_URL_EXAMPLE =

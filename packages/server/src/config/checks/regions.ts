@@ -1,4 +1,5 @@
-// What the section of regions has to fit: stores for its own region and for home, and Redis as the store.
+// Checks the section of regions against the rest: it needs stores for this region and for home, and Redis as the
+// store.
 
 import type { FileValues } from "../description/file.js";
 import type { ConfigProblems } from "../problems.js";

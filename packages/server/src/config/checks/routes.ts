@@ -1,4 +1,4 @@
-// Routes that lead nowhere, and routes that nothing can reach.
+// Finds routes to an upstream that does not exist, and routes that no request can reach.
 
 import { nearestName } from "sluice/rules";
 import { show } from "../../base/errors.js";

@@ -1,5 +1,5 @@
-// How values of the configuration are put together: sections, lists and maps of the kit of shapes, with the bounds
-// and the words of this file.
+// Sections, lists and maps of the configuration: those of `sluice/shapes`, with the bounds and the wording of
+// configuration files.
 
 import {
   type Fields,

@@ -1,5 +1,5 @@
-// The description of identity: how callers are recognised. What a file can say about the options that the
-// library has, with the same names and meanings.
+// Describes the section on identity: how callers are recognised. Its fields are the library's options that a file can
+// express, with the same names and meanings.
 
 import { listOf, mapOf, optional, required, section, withDefault } from "./fields.js";
 import { duration, flag, oneOf, whole } from "./shapes.js";

@@ -1,4 +1,4 @@
-// The description of regions: which there are, where their counters are, and which of them is home.
+// Describes the section on regions: their names, where their counters are, and which of them is home.
 
 import { mapOf, required, section, withDefault } from "./fields.js";
 import { whole } from "./shapes.js";

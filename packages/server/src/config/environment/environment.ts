@@ -1,5 +1,5 @@
-// Every value of the file can be a variable of the environment, which overrides it. One that names nothing
-// is a problem: misspelt, it would be a default in silence.
+// Environment variables that override values of the file. A variable that names no value is a problem: if a misspelt
+// one were ignored, the default would be used silently.
 
 import { nearestName } from "sluice/rules";
 import { isRecord, type Path } from "sluice/shapes";

@@ -1,5 +1,5 @@
-// The names of variables of the environment: SLUICE_ and the way to a value, in capitals, with an underscore
-// between words: `gateway.headerBytesMax` is SLUICE_GATEWAY_HEADER_BYTES_MAX.
+// The names of environment variables: SLUICE_ and the path of a value, in capitals, with an underscore between words.
+// `gateway.headerBytesMax` is SLUICE_GATEWAY_HEADER_BYTES_MAX.
 
 import { type Fields, isRecord, type Path, type Shape } from "sluice/shapes";
 import { fileSection } from "../description/file.js";

@@ -1,5 +1,5 @@
-// `${NAME}` and `${NAME:-default}` inside strings of a configuration, replaced from the environment after the
-// file is parsed: what they stand for can't change its structure. Names of fields are never replaced.
+// Replaces `${NAME}` and `${NAME:-default}` in strings of a configuration with environment variables, after the file
+// is parsed, so that their values can't change its structure. Field names are never replaced.
 
 import type { Path } from "sluice/shapes";
 import { ConfigError, type ConfigProblems, toPathText } from "../problems.js";

@@ -1,4 +1,4 @@
-// Blocks: callers and addresses that an operator has every node refuse.
+// Blocks: callers and addresses that every node refuses because an operator said so.
 
 import { listOf, object, type ReadAs, required } from "sluice/shapes";
 import { ServerError } from "../../base/errors.js";

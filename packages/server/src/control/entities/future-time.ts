@@ -1,4 +1,4 @@
-// Ends that lie ahead: what ends before it begins is a mistake, such as a year or a unit that is wrong.
+// Checks that an end is in the future. An end in the past is a mistake, such as a wrong year or unit.
 
 import { ServerError } from "../../base/errors.js";
 

@@ -1,4 +1,4 @@
-// The error about an entity that is not there, with the name that was probably meant.
+// The error for an entity that does not exist, with the name that was probably meant.
 
 import { didYouMean } from "../../base/did-you-mean.js";
 import { ServerError, show } from "../../base/errors.js";

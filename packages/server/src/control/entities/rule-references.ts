@@ -1,4 +1,4 @@
-// What plans, overrides and switches say of published rules: that the rules are there, and that the limits fit them.
+// Checks what plans, overrides and switches say about published rules: the rules exist, and the limits fit them.
 
 import {
   parseRules,

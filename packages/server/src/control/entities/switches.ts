@@ -1,4 +1,4 @@
-// Switches: what operators set a rule, or all of them, to, whatever the rules say.
+// Switches: what operators have set a rule, or all rules, to, regardless of what the rules say.
 
 import { choice, object, type ReadAs, required, stringFor } from "sluice/shapes";
 import type { CollectionKind } from "./collection.js";

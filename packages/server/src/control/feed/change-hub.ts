@@ -1,5 +1,6 @@
-// What a node hands on to those that follow it, its workers or followers over HTTP: the latest changes and a snapshot,
-// each turned into text once, however many read it. A snapshot is made in small pieces, so that decisions go on.
+// What a node passes on to those that follow it, its workers or followers over HTTP: the latest changes and a
+// snapshot, each serialised once, however many read it. A snapshot is made in small pieces, so that decisions
+// continue meanwhile.
 
 import { nextTurn, readMs } from "../../base/clock.js";
 import type { Unsubscribe } from "../../database/database.js";

@@ -1,5 +1,5 @@
-// The stream of changes as a follower reads it: one response that does not end. Any byte is a sign of life, so that a
-// long line comes through a slow link; silence ends the stream.
+// The stream of changes as a follower reads it: one response that does not end. Any byte counts as a sign of life, so
+// that a long line can arrive over a slow link; silence ends the stream.
 
 import type { IncomingMessage } from "node:http";
 import { formatDuration } from "sluice/shapes";

@@ -1,4 +1,4 @@
-// A feed out of a database, which control nodes have.
+// The feed of control nodes, read from their database.
 
 import { ServerError } from "../../base/errors.js";
 import type { Database, Row, Unsubscribe } from "../../database/database.js";

@@ -1,5 +1,6 @@
-// The lines that a control node sends to its followers, JSON, one each: of a snapshot a header, entities and an end; of
-// the stream of changes the changes and a heartbeat every second. Over HTTP and between processes they are the same.
+// The lines that a control node sends to its followers, one JSON value each. A snapshot is a header, entities and an
+// end; the stream of changes has the changes, and a heartbeat every second. They are the same over HTTP and between
+// processes.
 
 import { isRecord } from "sluice/shapes";
 import { ServerError, show } from "../../base/errors.js";

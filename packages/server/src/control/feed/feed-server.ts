@@ -1,4 +1,4 @@
-// What a control node answers its followers: snapshots, the stream of changes, and their reports. The admin port mounts
+// How a control node serves its followers: snapshots, the stream of changes, and their reports. The admin port mounts
 // it at /v1/control.
 
 import type { ServerResponse } from "node:http";

@@ -1,7 +1,7 @@
-// The streams of changes to followers, as a control node serves them. Each change is text once and written to all,
-// some followers at a time, so that a thousand of them don't hold up decisions. What waits for all of them together is
-// bounded: a follower that reads nothing for long is cut off, the slowest first when memory runs short. It comes back
-// and continues where it was.
+// The streams of changes to followers, as a control node serves them. Each change is serialised once and written to
+// all, some followers at a time, so that a thousand of them don't hold up decisions. The memory that waits for all of
+// them together is bounded: a follower that has read nothing for long is disconnected, the slowest first if memory
+// runs short. It reconnects and continues where it was.
 
 import { every, nextTurn, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";

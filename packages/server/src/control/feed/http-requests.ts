@@ -1,5 +1,5 @@
-// Requests of a follower to its control node, over connections that are kept. Answers have to begin, and to go on, within
-// a bound; only the stream of changes has its own way to notice silence.
+// Requests of a follower to its control node, over kept-alive connections. A response has to begin, and to continue,
+// within a time limit; only the stream of changes detects silence in its own way.
 
 import { readFileSync } from "node:fs";
 import { Agent, type IncomingMessage, request as requestPlain } from "node:http";

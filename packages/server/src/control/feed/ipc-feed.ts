@@ -1,5 +1,5 @@
-// Where a worker gets its state from: its primary, by requests between the two processes. The primary has the same lines
-// at hand that followers over HTTP get.
+// The feed of a worker: it gets its state from its primary, by requests between the two processes, in the same lines
+// that followers get over HTTP.
 
 import { ServerError } from "../../base/errors.js";
 import type { Unsubscribe } from "../../database/database.js";

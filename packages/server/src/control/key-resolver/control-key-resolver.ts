@@ -1,5 +1,6 @@
-// Resolves API keys out of what a node knows of the control plane. A known key is answered without waiting; one that is
-// well formed and not known may have been made a moment ago on another node, and is looked up at a bounded rate.
+// Resolves API keys from the state of the control plane that a node has. A known key is answered without waiting. A
+// well-formed key that is not known may have been created a moment ago on another node, so it is looked up, at a
+// bounded rate.
 
 import type { Clock } from "sluice";
 import type { KeyAnswer, KeyResolver, ResolvedKey, UnknownKeys } from "sluice/api-keys";

@@ -1,7 +1,7 @@
-// Where the table of API keys keeps them. What every request reads of a key is in one slot of 16 bytes, whose place
-// follows from the key itself, so that a key among hundreds of thousands costs one miss of the processor's cache and
-// not one for each step or property. Slots are small since the fewer pages they fill, the fewer addresses the processor
-// has to translate again. All else is in rows of 64 bytes.
+// The memory layout of the table of API keys. Everything that a request needs to know about a key is in one slot of
+// 16 bytes, whose position follows from the key, so that finding one key among hundreds of thousands costs one cache
+// miss instead of one for each property. Small slots fill fewer pages, which also saves address translations.
+// Everything else is in rows of 64 bytes.
 
 // Taken off its prototype, as in the memory store's hash and for the same reason: once a Redis client is loaded,
 // `text.charCodeAt` takes several times as long. Each file that needs it has this line.

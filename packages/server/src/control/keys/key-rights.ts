@@ -1,5 +1,5 @@
-// What an API key may be used for and by which tenant. Many keys have it in common, so the table of keys keeps it once,
-// as a string.
+// What an API key may be used for, and by which tenant. Many keys have the same rights, so the table of keys keeps
+// them once, as a string.
 
 /** What many keys have in common. */
 export interface KeyRights {

@@ -1,6 +1,6 @@
-// Puts the state of the control plane in force in the policies of this process, by the kinds of entities that changed.
-// What can't be used changes nothing, and is reported and counted, as with a file of rules. Long rules are read in a
-// thread and made ready in slices, so that decisions go on, and other changes don't wait for them.
+// Puts the state of the control plane in force in the policies of this process, by the kinds of entities that
+// changed. An invalid state changes nothing, and is reported and counted, as with a rule file. Long rules are read in
+// a thread and compiled in slices, so that decisions continue and other changes don't wait.
 
 import { isDeepStrictEqual } from "node:util";
 import {

@@ -1,5 +1,6 @@
-// Switches of this node alone, which an operator sets while the database is unavailable. They are in memory: they hold until
-// they are removed or the node ends, and win over the switch that the control plane has for the same rule.
+// Switches of this node alone, which an operator sets while the database is unavailable. They are in memory: they
+// apply until they are removed or the node ends, and take precedence over the control plane's switch of the same
+// rule.
 
 import type { SwitchStates } from "sluice/rules";
 import { ServerError } from "../../base/errors.js";

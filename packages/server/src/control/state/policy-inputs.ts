@@ -1,5 +1,5 @@
-// What the policies of a node take out of its state: the published rules, the exceptions that plans and overrides make
-// of them, blocked callers and switches. Policies know these words; they know nothing of plans, tenants or databases.
+// What the policies of a node take from its state: the published rules, the exceptions that follow from plans and
+// overrides, blocked callers and switches. Policies know only these, and nothing of plans, tenants or databases.
 
 import type { RuleException, SwitchStates, TenantProfile } from "sluice/rules";
 import { nextTurn } from "../../base/clock.js";

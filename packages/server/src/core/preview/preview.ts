@@ -1,5 +1,5 @@
-// What a draft of the rules would have done to the traffic of the last minutes. Previews run one after the other, long
-// rules in a thread and others in short slices, so that decisions go on meanwhile.
+// What a draft of the rules would have done to the traffic of the last minutes. Previews run one after the other,
+// long rules in a thread and others in short slices, so that decisions continue meanwhile.
 
 import { type CallerBlocks, type RuleException, type RuleSet, withExceptions } from "sluice/rules";
 import { nextTurn } from "../../base/clock.js";

@@ -1,4 +1,4 @@
-// Which rules of a draft samples can't judge, or only in part, and why: for the reader of a preview.
+// The rules of a draft that samples can't judge, or only in part, and why. A preview shows them.
 
 import type { Rule, RuleSet } from "sluice/rules";
 import { type NamedFact, namedFactsOf } from "../../telemetry/samples/fact-names.js";

@@ -1,4 +1,4 @@
-// What the thread for long rules is asked and answers: to read them, or to decide samples by them.
+// The jobs of the thread for long rules, and their results: to read rules, or to decide samples under them.
 
 import { memoryStore } from "sluice";
 import { createPolicy, type Rule, type RuleProblem, type RuleSet } from "sluice/rules";

@@ -1,5 +1,5 @@
-// Which rules say their `consistency`: parsed rules don't distinguish it from the default. Reading it takes as long as
-// reading the rules, so that of long ones is found in the thread that reads them.
+// Finds the rules that state their `consistency`: once parsed, a stated value can't be told from the default. Finding
+// it takes as long as reading the rules, so for long rules the thread that reads them does it.
 
 import { parse } from "yaml";
 

@@ -1,4 +1,4 @@
-// The health service of gRPC: whether the rate limit service takes requests, asked once or watched.
+// The health service of gRPC: whether the rate limit service accepts requests, asked once or watched.
 
 import type { ServerHttp2Stream } from "node:http2";
 import { MalformedError, WIRE, WireReader } from "../wire/reader.js";

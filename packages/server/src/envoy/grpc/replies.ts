@@ -1,4 +1,4 @@
-// What a gRPC server says on a stream of HTTP/2: messages, each behind its length, and a status in the trailers.
+// What a gRPC server writes to an HTTP/2 stream: messages with their length in front, and a status in the trailers.
 
 import type { ServerHttp2Stream } from "node:http2";
 

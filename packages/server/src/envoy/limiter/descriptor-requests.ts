@@ -1,5 +1,5 @@
-// What a request asks about each of its descriptors, and of which kind that is: charged, peeked or refunded;
-// enforced, in shadow mode, or one of several of which any is enough.
+// What a request asks about each of its descriptors: whether it is charged, peeked at or refunded, and whether its
+// limit is enforced, in shadow mode, or one of several of which any is enough.
 
 import type { Verdict } from "sluice";
 import type { EnvoyRule } from "../match/descriptor-tree.js";

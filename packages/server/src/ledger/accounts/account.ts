@@ -1,5 +1,5 @@
-// An account in the hands of a writer: its balance, its grants, and the entries that are to be written. Nothing here waits
-// or asks.
+// An account while a writer works on it: its balance, its grants, and the entries to be written. Nothing here waits
+// or asks the database.
 
 import type { AccountName } from "./account-id.js";
 import type { AccountRow } from "./account-row.js";

@@ -1,5 +1,5 @@
-// Entries of the ledger: what happened to an account, in order, never changed. Each carries the hash of the entry before
-// it in its account, so that an entry that is altered, dropped or slipped in later shows.
+// Entries of the ledger: what happened to an account, in order, never changed. Each has the hash of the entry before
+// it in its account, so that an entry that is altered, deleted or inserted later is detected.
 
 import { hash } from "node:crypto";
 import type { Row } from "../../database/database.js";

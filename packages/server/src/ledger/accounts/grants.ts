@@ -1,5 +1,5 @@
-// What is left of each grant of an account, and debt: in which order units are drawn, and where they go back to. It does
-// arithmetic only.
+// The units left of each grant of an account, and its debt: in which order units are drawn, and where refunded units
+// go. Arithmetic only.
 
 import type { Draws } from "./entry.js";
 

@@ -1,5 +1,5 @@
-// What happens to an account by itself: it opens with the quota of its period, takes over what the period before left to
-// it, loses grants that expire, and follows a quota that changes in mid-period.
+// What happens to an account over time: it opens with the quota of its period, takes over what is left of the
+// previous period, loses grants that expire, and follows a quota that changes in mid-period.
 
 import type { Account, Writer } from "./account.js";
 import type { AccountSpec } from "./account-spec.js";

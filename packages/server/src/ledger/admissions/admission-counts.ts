@@ -1,5 +1,5 @@
-// What this process admitted of durable quotas since its last report, by account. It is on the way of every decision of a
-// durable rule, so that a period is computed once and an account is one look-up.
+// What this process admitted of durable quotas since its last report, by account. Every decision of a durable rule is
+// counted here, so a period is computed once, and finding an account takes one look-up.
 
 import { type AdmissionMeter, type AdmissionSource, type Counter, quotaPeriod } from "sluice";
 import { type AccountName, accountIdOf, toSubject } from "../accounts/account-id.js";

@@ -1,6 +1,6 @@
-// Reports what this process admitted to the database, where it can be compared with what was charged. A report is sent
-// until it is taken; meanwhile the next one is counted. Only what was admitted after the last report is lost with the
-// process, and its entry among the reporters shows since when.
+// Reports to the database what this process admitted, for comparison with what was charged. A report is sent until
+// the database has it; meanwhile the next one is counted. If the process dies, only what it admitted since its last
+// report is lost, and its entry among the reporters shows since when.
 
 import type { AdmissionMeter, Clock } from "sluice";
 import { every } from "../../base/clock.js";

@@ -1,5 +1,5 @@
-// Operations that are decided together: in the order in which they came, on accounts that each finds as the one before
-// left them. What is to be written is the batch's; how it is written depends on how the accounts were read.
+// Operations that are decided together, in the order in which they came; each finds the accounts as the one before
+// left them. A batch knows what is to be written; how it is written depends on how the accounts were read.
 
 import type { SqlValue } from "../../database/database.js";
 import type { Account, Writer } from "../accounts/account.js";

@@ -1,5 +1,5 @@
-// What a writer of the ledger does in one go: which accounts it needs, which entries it has to know of, and what it
-// appends. Several operations share a transaction; each sees what the ones before it left.
+// One operation of a writer of the ledger: which accounts it needs, which entries it has to know, and what it
+// appends. Several operations share a transaction; each sees the results of those before it.
 
 import type { Account, Writer } from "../accounts/account.js";
 import type { AccountSpec } from "../accounts/account-spec.js";

@@ -1,5 +1,5 @@
-// Operations that wait for a transaction. Those whose accounts are in use wait until the transaction that uses them has
-// ended; others go beside it.
+// Operations that wait for a transaction. Those whose accounts are in use wait until that transaction has ended;
+// others run in parallel.
 
 import type { AccountCache } from "./account-cache.js";
 import type { PendingOperation } from "./batch.js";

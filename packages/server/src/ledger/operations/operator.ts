@@ -1,4 +1,5 @@
-// What an operator does to an account: grants, adjustments, refunds and resets; and debits, which charge without asking.
+// What an operator does to an account: grants, adjustments, refunds and resets; also debits, which charge even beyond
+// what is left.
 
 import { type CounterStatus, SluiceError } from "sluice";
 import type { Account } from "../accounts/account.js";

@@ -1,5 +1,5 @@
-// What people ask of the ledger: how quotas stand, what was used on which day, which entries there are, and whether all
-// of it is whole. It reads only.
+// Queries of the ledger: the status of quotas, what was used on which day, which entries there are, and whether all
+// of it is intact. It only reads.
 
 import type { Database } from "../../database/database.js";
 import type { LedgerReport } from "../verify/report.js";

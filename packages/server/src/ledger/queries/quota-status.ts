@@ -1,4 +1,4 @@
-// How the quotas of a subject stand now: what was granted, used and held in the period, and when it is expected to run
+// The status of a subject's quotas: what was granted, used and held in the period, and when it is expected to run
 // out.
 
 import type { Reader } from "../../database/database.js";

@@ -1,6 +1,6 @@
-// Verifies the accounts of a range of ids: a page of accounts, then the entries of all of them in their order. Writers go
-// on meanwhile. So an account that does not fit its entries is read once more, in one statement with its holds, and the
-// entries that were added in between are read too: what does not fit then is wrong.
+// Verifies the accounts in a range of ids: a page of accounts, then their entries in order. Writers continue
+// meanwhile, so an account that does not match its entries is read once more, in one statement with its holds and
+// with the entries that were added in between. If it still does not match, it is wrong.
 
 import type { Row, SchemaReader } from "../../database/database.js";
 import { accountIdOf } from "../accounts/account-id.js";

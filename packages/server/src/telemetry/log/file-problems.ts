@@ -1,5 +1,5 @@
-// What is wrong with files, for the log: each problem once, as a line of its own and without a stack trace. The
-// same problem is often met twice, in the rules and in the configuration that names them.
+// Problems of files, for the log: each problem once, on its own line and without a stack trace. The same problem
+// often occurs twice, in the rules and in the configuration that names them.
 
 import type { Logger } from "pino";
 import { SluiceError } from "sluice";

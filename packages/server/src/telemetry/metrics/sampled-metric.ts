@@ -1,5 +1,5 @@
-// A metric that is read when it is scraped, out of plain numbers that the hot path adds to: counting a
-// decision is then an addition, not a look-up of labels. It stands in prom-client's registry as its own do.
+// A metric whose values are read when it is scraped, from plain numbers that the hot path adds to: counting a
+// decision is then an addition, not a look-up of labels. It is registered with prom-client like any other metric.
 
 import type { Metric, Registry } from "prom-client";
 

@@ -1,5 +1,5 @@
-// Reads off a request what a sample keeps of it, in bounded room. Secrets are replaced by their hash, which is the same
-// for the same value, so that decisions about one caller still belong together.
+// Reads what a sample keeps of a request, in bounded space. Secrets are replaced by their hash, which is the same for
+// the same value, so that decisions about one caller can still be recognised as such.
 
 import type { Facts } from "sluice/rules";
 import type { HashKey } from "../log/key-hash.js";

@@ -1,5 +1,5 @@
-// Counts decisions. It is on the way of every request: no object is made for one, the numbers of a rule are
-// found once, and everything else waits until a scrape.
+// Counts decisions. Every request passes here, so no object is created for one, the numbers of a rule are found once,
+// and everything else waits until a scrape.
 
 import type { DecisionSource } from "sluice";
 import type { DecidedCharge, PolicyDecision, RefusalReason, Rule } from "sluice/rules";

@@ -1,5 +1,5 @@
-// How many different keys came lately, without keeping any: a HyperLogLog of a kilobyte for now and one for
-// the time before, within some three per cent.
+// How many different keys came recently, without keeping any: a HyperLogLog of a kilobyte for the current period and
+// one for the previous one, accurate to some three per cent.
 
 import { FNV_START, fnv1a } from "sluice/internals";
 

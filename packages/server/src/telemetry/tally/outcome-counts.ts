@@ -1,4 +1,4 @@
-// How many decisions ended in which way, and their arithmetic.
+// The number of decisions by outcome, and sums and differences of such numbers.
 
 /** How decisions ended. */
 export interface OutcomeCounts {

@@ -1,5 +1,5 @@
-// Periods: time cut into pieces of one length, so that rates are measured over the piece that runs and the one
-// before. Counts roll over to the next period when they are next touched, so no timer is needed.
+// Periods: time divided into spans of one length, so that rates are measured over the current span and the one
+// before. Counts move on to the next period when they are next touched, so no timer is needed.
 
 /** Pieces of time. */
 export class Periods {

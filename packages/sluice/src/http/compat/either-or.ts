@@ -1,4 +1,5 @@
-// Options of other limiters beside ours: where two names mean one thing only one may be given, and some can't be kept.
+// Options of other limiters beside ours: if two names mean the same thing, only one may be given, and some options
+// are not supported.
 
 import { type OptionSite, refuse } from "../../base/shapes/code-options.js";
 

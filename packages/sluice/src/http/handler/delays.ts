@@ -1,4 +1,4 @@
-// Where delayed requests wait, by the clock's timer alone, up to a maximum number of them.
+// Where delayed requests wait: on one timer of the clock, up to a maximum number of requests.
 
 import { type CancelTimer, type Clock, startTimer } from "../../base/clock.js";
 

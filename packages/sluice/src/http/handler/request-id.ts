@@ -1,4 +1,4 @@
-// What the function in code that names requests answered, checked.
+// Checks the request id that a function in code returned.
 
 import { SluiceError, show } from "../../base/errors.js";
 import { drop } from "../../base/maybe-promise.js";

@@ -1,4 +1,4 @@
-// Facts with attributes that functions in code found out: a key, a cost.
+// Facts with attributes that functions in code returned: a key, a cost.
 
 import type { Facts } from "../../rules/facts.js";
 import { ReadThroughFacts } from "../../rules/read-through-facts.js";

@@ -1,4 +1,4 @@
-// Values that may not be shown, or are too long to be, stand in keys by a digest of them.
+// The digest that replaces a value in a key if the value is secret or too long.
 
 import { createHash } from "node:crypto";
 

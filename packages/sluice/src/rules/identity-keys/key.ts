@@ -1,6 +1,6 @@
-// Keys: what a rule counts by, as a string. `tenant:acme|user:42`: each part says what it is, and its value
-// is normalised and escaped, so that different requests never share a key and the same one never has
-// two. Secrets stand in it by their hash, and so do values that are too long.
+// Keys: what a rule counts by, as a string such as `tenant:acme|user:42`. Each part names its dimension, and its
+// value is normalised and escaped, so that different callers never share a key and one caller never has two. Secrets
+// and values that are too long appear as a digest.
 
 import type { Facts } from "../facts.js";
 import type { ReadPath } from "../match/normalize-path.js";

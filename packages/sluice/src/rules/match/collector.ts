@@ -1,6 +1,6 @@
-// The rules that are about one path pattern. Where there are many, each is listed under the values that
-// it asks of the field that best distinguishes it from the others, and so again with those under the same value:
-// a thousand rules for a thousand hosts cost one look-up.
+// The rules with one path pattern. If there are many, each is listed under the values that it requires of the field
+// that best tells them apart, and the rules under one value are divided again in the same way: a thousand rules for a
+// thousand hosts cost one look-up.
 
 import { ITEMS_A_STEP, type Steps } from "../../base/steps.js";
 import { isMet, type MatchCondition, type MatchField } from "./field.js";

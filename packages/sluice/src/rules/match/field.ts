@@ -1,5 +1,5 @@
-// What conditions of a rule look at besides the path: the method, the host, a header, an attribute. Each
-// shows a request's value as a string, so that rules can be listed under the values that they ask for.
+// What rules can match besides the path: the method, the host, a header, an attribute. Each gives a request's value
+// as a string, so that rules can be listed under the values that they require.
 
 import { toHeaderValue, toValue } from "../normalize/normalize-string.js";
 import type { Match } from "../rule.js";

@@ -1,4 +1,4 @@
-// Matches, made findable: by path first, then by what else they ask for.
+// An index of the `match` conditions of rules: by path first, then by the other values that they ask for.
 
 import { ITEMS_A_STEP, runSteps, type Steps } from "../../base/steps.js";
 import type { Match } from "../rule.js";

@@ -1,5 +1,5 @@
-// Which rules a request falls under. A request is led to its rules by its path and by the values that
-// rules ask for; rules that are about something else are never looked at, even if there are ten thousand.
+// Finds the rules that match a request. The request's path and the values that rules ask for lead to them; rules
+// about other paths and values are never looked at, even if there are ten thousand.
 
 import { runSteps, type Steps } from "../../base/steps.js";
 import type { Match } from "../rule.js";

@@ -1,5 +1,5 @@
-// Patterns of paths: `/users/:id` where a parameter stands for any one segment, `*` for any one too, and
-// a last `*` for everything below, nothing included. Their segments are normalised as those of paths.
+// Path patterns: in `/users/:id` the parameter matches any one segment, as `*` does; a `*` at the end matches
+// everything below, and the path without it too. Patterns are normalised in the same way as the paths of requests.
 
 import { SluiceError, show } from "../../base/errors.js";
 import { escapeInPath } from "../normalize/escape.js";

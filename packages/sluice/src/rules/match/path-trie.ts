@@ -1,6 +1,6 @@
-// A trie over the segments of path patterns. A request's path leads through it by one look-up for each
-// segment; what stands behind the deepest pattern is never looked at. A node is met at most once by a
-// path, so that no path, and no pattern, makes the walk longer than the patterns are altogether.
+// A trie over the segments of path patterns. A request's path takes one look-up for each segment, and segments beyond
+// the longest pattern are never read. A path visits each node at most once, so no path takes more steps than there
+// are nodes.
 
 import type { Collector } from "./collector.js";
 import type { NormalizedRequest } from "./normalized-request.js";

@@ -1,6 +1,6 @@
-// Values inside a string that has separators: printable ASCII stays as it is, everything else is written
-// as in a URL, by the bytes of its UTF-8. So no two values are written alike, and no value can break
-// a log line, hide or reorder what stands beside it.
+// Escapes values inside a string that has separators: printable ASCII stays as it is, everything else is
+// percent-encoded as UTF-8. So two different values never look the same, and no value can break a log line, or hide
+// or reorder what is next to it.
 
 import { decodeOnce } from "./percent-decode.js";
 

@@ -1,4 +1,4 @@
-// What the fields of one rule have to say together. Each check names the field and says why.
+// Checks the fields of one rule against each other. Each problem names the field and the reason.
 
 import type { Spot } from "../../base/shapes/shapes.js";
 import { isShaper, type Limit } from "../../limits/limits.js";

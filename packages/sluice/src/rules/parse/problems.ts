@@ -1,5 +1,5 @@
-// What is wrong with a file of rules: every problem with the rule, the field and the line it is about,
-// collected while the file is read and thrown together. Who mends a file wants to see them all.
+// What is wrong with a rule file: every problem with the rule, the field and the line it is about, collected while
+// the file is read and thrown together, so that its author sees all of them in one run.
 
 import { SluiceError, show } from "../../base/errors.js";
 import { type Path, toFieldPath, toPlace } from "../../base/shapes/shapes.js";

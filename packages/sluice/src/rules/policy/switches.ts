@@ -1,4 +1,5 @@
-// What operators switched, whatever the rules say: single rules, or everything. Switches outlive any set of rules.
+// Switches: what operators have set a rule, or all rules, to, regardless of what the rules say. They stay when the
+// rules are replaced.
 
 import { SluiceError, show } from "../../base/errors.js";
 

@@ -1,7 +1,7 @@
-// The deny cache: a cost known to be refused is refused in process until its time. "Refused until
-// then" can only become false earlier by a refund, a reset, an unblock or a rule change. Those of
-// this process clear what they touch, those of others are noticed when the entry ends, within a
-// second. A flood of an exhausted key therefore does not reach the store.
+// The deny cache: a cost that the store has refused until a certain time is refused in process until then, so a flood
+// of an exhausted key does not reach the store. Only a refund, a reset, an unblock or a rule change can make such a
+// refusal wrong before its time. Those made in this process clear the entries that they affect; those made elsewhere
+// are noticed when the entry expires, within a second.
 
 import { type Clock, toClock } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";

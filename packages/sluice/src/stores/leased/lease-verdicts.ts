@@ -1,4 +1,4 @@
-// Verdicts that leases give, and those of the store as a holder of leases has to read them.
+// The verdicts of leases, and how a holder of leases interprets those of the store.
 
 import type { Verdict } from "../../base/decision.js";
 import type { Outcome } from "../store.js";

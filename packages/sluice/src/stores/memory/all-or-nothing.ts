@@ -1,6 +1,6 @@
-// Decides lists of charges, all or nothing. All are found first. Then each is taken on trial, and put
-// back as it was if an enforced one is refused; what can't be put back, or needs a receipt, is only
-// weighed, and taken when all have passed.
+// Decides lists of charges, all or nothing. All are located first. Then each is charged on trial, and restored if an
+// enforced one is refused. Charges that can't be restored, or that need a receipt, are only evaluated, and charged
+// when all have passed.
 
 import type { Verdict } from "../../base/decision.js";
 import type { Charge, ChargeReceipt, Counter, DecideOptions, HoldMode, Outcome } from "../store.js";

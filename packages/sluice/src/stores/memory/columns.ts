@@ -1,5 +1,5 @@
-// What is known of the charges of one request while they are decided: a column for each thing, used
-// again for the next request, so that a list of charges leaves no garbage but its answers.
+// Scratch space for the charges of one request while they are decided: a column for each property, reused by the next
+// request, so that a list of charges leaves no garbage but its answers.
 
 import type { Counter } from "../store.js";
 import type { AnyStep } from "./cells/cells.js";

@@ -1,6 +1,6 @@
-// The memory store: every counter of one process in bounded typed arrays, answered synchronously. It
-// joins the table, the cells that know what a slot means, blocks and receipts; it decides nothing
-// itself. One charge has a short way of its own, lists of them are decided by AllOrNothing.
+// The memory store: every counter of one process in bounded typed arrays, answered synchronously. It connects the
+// table, the cells that know what a slot means, blocks and receipts, and does no arithmetic itself. A single charge
+// takes a short path; AllOrNothing decides lists of charges.
 
 import type { Verdict } from "../../base/decision.js";
 import { SluiceError } from "../../base/errors.js";

@@ -1,5 +1,5 @@
-// A circuit breaker: after some failures in a row a store is not asked for a while, then one request
-// tries whether it is back. Nothing here runs on a timer; the next request finds the time come.
+// A circuit breaker: after several failures in a row a store is not asked for a while, then one request tests whether
+// it is back. There is no timer: the next request sees that the time has come.
 
 import type { Clock } from "../../base/clock.js";
 

@@ -1,6 +1,5 @@
-// A store that always answers: in front of one that may be slow, gone or broken it keeps a deadline
-// and a breaker, and lets the policy of each limit decide where the store does not. See
-// docs/guides/store-failure.md.
+// A store that always answers, around one that may be slow, unavailable or broken: with a deadline and a circuit
+// breaker, and if the store does not answer, by the failure policy of each limit. See docs/guides/store-failure.md.
 
 import type { Clock } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";

@@ -1,5 +1,5 @@
-// Distinguishing a store that failed from a caller that erred, and saying what was seen of it. Misuse is the
-// caller's to see as it is; anything else means that the store did not answer.
+// Tells failures of a store from mistakes of its caller, and describes what was seen. A misuse error reaches the
+// caller unchanged; any other error means that the store did not answer.
 
 import { errorCatalogue, SluiceError, show } from "../../base/errors.js";
 

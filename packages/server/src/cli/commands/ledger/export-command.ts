@@ -1,5 +1,5 @@
-// `sluice ledger export`: entries as CSV, JSON or NDJSON, to the standard output or a file, while they are read. A bar shows how
-// far it is where a person looks and the entries go elsewhere.
+// `sluice ledger export`: entries as CSV, JSON or NDJSON, streamed to standard output or to a file. On a terminal, a
+// progress bar is shown while the entries go elsewhere.
 
 import { createWriteStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// `sluice quota`: how the durable quotas of a tenant stand, top-ups and adjustments.
+// `sluice quota`: the status of a tenant's durable quotas, top-ups and adjustments.
 
 import type { Command } from "commander";
 import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";

@@ -1,4 +1,5 @@
-// `sluice ledger reconcile`: what processes admitted against what was charged, and who holds the rest.
+// `sluice ledger reconcile`: compares what processes admitted with what was charged, and shows who holds the
+// difference.
 
 import type { Command } from "commander";
 import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";

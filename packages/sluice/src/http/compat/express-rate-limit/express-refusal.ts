@@ -1,5 +1,5 @@
-// Refusals that are answered in the way of express-rate-limit: by a handler, with a message, under another
-// status. The RateLimit headers are set by then, and an answer never becomes a cache's.
+// Answers refusals as express-rate-limit does: by a handler, with a message, with another status. The RateLimit
+// headers are already set, and no cache may store the answer.
 
 import type { NextFunction, Request, Response } from "express";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";

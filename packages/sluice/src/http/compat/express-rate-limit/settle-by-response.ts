@@ -1,4 +1,4 @@
-// Requests that count or not by what `requestWasSuccessful` says about their response.
+// Requests that count, or don't, depending on what `requestWasSuccessful` returns for their response.
 
 import type { Request, Response } from "express";
 import { isThenable } from "../../../base/maybe-promise.js";

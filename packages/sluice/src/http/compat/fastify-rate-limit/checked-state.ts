@@ -1,4 +1,4 @@
-// How a request stands under a limit of `app.createRateLimit()`.
+// The status of a request under a limit of `app.createRateLimit()`.
 
 import type { ErrorResponseContext } from "./fastify-options.js";
 

@@ -1,6 +1,6 @@
-// Limits as a file writes them: one of the constructors by its name with its options, `100/minute` for
-// short, and in code a limit that a constructor made. The constructors have the last word; what they
-// refuse is reported with its place.
+// Limits as a rule file writes them: the name of a constructor with its options, or `100/minute` for short; in code
+// also a limit that a constructor made. The constructors check the numbers, and what they refuse is reported with its
+// place in the file.
 
 import { UNITS_MAX, WINDOW_MS_MAX } from "../../../algorithms/numbers.js";
 import { errorCatalogue, SluiceError } from "../../../base/errors.js";

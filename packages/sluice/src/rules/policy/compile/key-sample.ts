@@ -1,7 +1,7 @@
-// Whether the keys of a rule come back at all: one that counts by request ids limits no caller. The keys
-// with the smallest hashes are an even sample of all different ones, however often each comes, and of
-// these each visit is counted. Once enough was seen the sample says its word, and is dropped: from
-// then on the question costs nothing. Only rules with traffic are watched, and only this many at a time.
+// Detects rules whose keys never come back: a rule that counts by request id limits no caller. The keys with the
+// smallest hashes are an even sample of all distinct keys, however often each one comes, and every visit of a sampled
+// key is counted. Once enough was seen, the sample reports its result and is dropped, so that it costs nothing from
+// then on. Only rules with traffic are watched, and a bounded number of them at a time.
 
 import { spreadHash } from "../../../base/spread-hash.js";
 import type { Rule } from "../../rule.js";

@@ -1,5 +1,5 @@
-// Which rules a policy can't keep, though each of them is valid: those with a cost function that was not given, those
-// that need a response where none is seen, durable ones without a ledger, and those that its regions can't share.
+// Rules that are valid but that this policy can't enforce: those with a cost function that was not given, those that
+// need a response where none is seen, durable ones without a ledger, and those that its regions can't share.
 
 import { mapInSteps, type Steps } from "../../../base/steps.js";
 import { PROBLEMS_MAX, type RuleProblem, RulesError } from "../../parse/problems.js";

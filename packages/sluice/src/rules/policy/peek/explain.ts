@@ -1,6 +1,6 @@
-// Why a request is answered as it is: every rule that matches and by what, what it counts the request by,
-// how its counters stand and what would happen. Nothing is charged. The answer is plain JSON, for
-// operators: unlike anything that is sent to clients it shows keys.
+// Explains the answer to a request: every rule that matches and why, what it counts the request by, the status of its
+// counters, and what would happen. Nothing is charged. The answer is plain JSON for operators: unlike anything that
+// is sent to clients, it shows keys.
 
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import { describeKey } from "../../identity-keys/key.js";

@@ -1,5 +1,5 @@
-// Looking without charging: what a request would be answered, and how its caller stands under every
-// rule that responses may show.
+// Reads without charging: how a request would be answered, and the status of its caller under every rule that
+// responses may show.
 
 import type { Verdict } from "../../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";

@@ -1,5 +1,5 @@
-// What operators refuse before any rule is asked: callers that are blocked, and requests of rules whose switch is
-// `deny`. A policy without either has none of this on the way of its requests.
+// Requests that operators refuse before any rule is asked: those of blocked callers, and those that match a rule
+// whose switch is `deny`. A policy without either skips this step.
 
 import { type Clock, wallMsOf } from "../../../base/clock.js";
 import type { Facts } from "../../facts.js";

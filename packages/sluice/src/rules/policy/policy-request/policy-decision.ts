@@ -1,5 +1,5 @@
-// What a policy answers: a decision that names the rule that bound, with what each rule said. If
-// something is still to be settled, finishing the request settles it.
+// What a policy answers: a decision that names the binding rule, with the verdicts of every rule. If something is
+// still to be settled, finishing the request settles it.
 
 import { type TimeOptions, timeOf } from "../../../base/clock.js";
 import {

@@ -1,6 +1,6 @@
-// A request on its way through the rules of a policy. Rules that need no identity go first, then the
-// cheaper stores before the dearer ones. It is charged by all of them or by none: what a later one
-// refuses, the earlier ones get back.
+// A request on its way through the rules of a policy. Rules that need no identity go first, then the cheaper stores
+// before the more expensive ones. The request is charged by all of them or by none: if a later one refuses, the
+// charges of the earlier ones are refunded.
 
 import { toWholeMs, wallMsOf } from "../../../base/clock.js";
 import type { Verdict } from "../../../base/decision.js";

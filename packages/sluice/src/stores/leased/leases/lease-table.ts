@@ -1,6 +1,6 @@
-// What is leased: a row for each counter, and in it the leases of each key. Keys are kept
-// as they are, since budget has to be returned under its name; so their number and their length
-// are bounded, and a key is in a row only while it is busy.
+// The table of leases: a row for each counter, and in it the leases of each key. Keys are kept as strings, since
+// budget is returned under them, so their number and length are bounded, and a key has an entry only while it is
+// busy.
 
 import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { Limit } from "../../../limits/limits.js";

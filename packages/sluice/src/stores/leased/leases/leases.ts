@@ -1,5 +1,5 @@
-// Everything that one process has leased: the leases of all keys, how they begin, and how what they
-// hold goes home, when it lies idle, when an operator needs it there, and at the end.
+// Everything that one process has leased: the leases of all keys, how they begin, and how unspent budget is returned:
+// when it is idle, when an operator needs it in the store, and at the end.
 
 import { type CancelTimer, type Clock, startTimer } from "../../../base/clock.js";
 import type { Verdict } from "../../../base/decision.js";

@@ -1,6 +1,5 @@
-// The clock of leases, read once for all decisions of a millisecond. MillisecondClock it takes a third of a
-// decision, and the limiter has just read its own: while that one shows the same time, the last
-// reading stands.
+// The clock of leases, read at most once a millisecond. Reading it would take a third of a decision, and the limiter
+// has just read its own clock: while that one shows the same time, the last reading is used again.
 
 import type { Clock } from "../../../base/clock.js";
 

@@ -1,6 +1,5 @@
-// How often keys were asked for lately, without keeping any: one small table of counts that is
-// cleared every so often. Keys that share a count warm each other, which costs a lease too many and
-// never a decision.
+// How often keys were asked for recently, without storing them: a small table of counts that is cleared regularly.
+// Keys that share a count make each other look busier, which costs an unnecessary lease and never a wrong decision.
 
 import { spreadHash } from "../../../base/spread-hash.js";
 

@@ -1,6 +1,6 @@
-// How the state of one key lies in a slot. Where the numbers of a limit allow it a state is
-// packed into fewer doubles without losing anything: a bucket into the instant at which it will
-// be full, a window and its count into one whole number. Otherwise each number has a double.
+// How the state of one key is stored in a slot. Where the numbers of a limit allow it, a state is packed into fewer
+// doubles without loss: a bucket into the instant at which it will be full, a window and its count into one whole
+// number. Otherwise each number has a double.
 
 import {
   type BucketState,

@@ -1,7 +1,7 @@
-// The one place that knows Redis clients. A store takes the client that its user made, ioredis or
-// node-redis, single, Sentinel or Cluster, and needs little of it: run a script, say whether the
-// connection stands. A client that would send a command again after a cut connection could charge
-// twice, so of such an ioredis client the store uses a duplicate that does not.
+// The one place that knows Redis clients. A store takes the client that its user made, ioredis or node-redis, single,
+// Sentinel or Cluster, and needs little of it: to run a script, and to know whether it is connected. A client that
+// sends a command again after a lost connection could charge twice; of an ioredis client that does, the store uses a
+// duplicate that does not.
 
 import { show } from "../../../base/errors.js";
 import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";

@@ -1,4 +1,4 @@
-// Waiting for a client's connection and knowing why there is none, alike for ioredis and node-redis.
+// Waits for a client's connection, and finds out why there is none, for both ioredis and node-redis.
 
 /** A source of connection events. */
 export interface ConnectionEvents {

@@ -1,4 +1,4 @@
-// Reads what the scripts answer: a flat list of numbers, walked from front to back.
+// Parses the replies of the scripts: flat lists of numbers, read from front to back.
 
 import type { Verdict } from "../../../base/decision.js";
 import { SluiceError, show } from "../../../base/errors.js";

@@ -1,6 +1,6 @@
-// Runs scripts on a server and knows how it fails. A call that a server refused before it did anything is
-// sent again, a few times and soon; what was lost on the way may have happened and is not. Whatever
-// stays unanswered becomes one error that says what was seen.
+// Runs scripts on a server and handles its failures. A call that the server refused before doing anything is sent
+// again, a few times and soon; a call whose reply was lost may have taken effect, so it is not repeated. A call that
+// stays unanswered becomes an error that says what was seen.
 
 import { startTimer, systemClock } from "../../../base/clock.js";
 import { SluiceError } from "../../../base/errors.js";

@@ -1,6 +1,6 @@
-// Answers when a store does not: by the policy of each charge, and for several charges by the strictest. Under
-// "local" a memory store decides, with a share of each limit. Its admissions are settled in that store, so
-// its receipts are marked.
+// Answers when a store does not: by the failure policy of each charge, and for several charges by the strictest of
+// them. Under "local" a memory store decides with a share of each limit. What it admits is also settled there, so its
+// receipts are marked.
 
 import { WINDOW_MS_MAX } from "../../../algorithms/numbers.js";
 import type { Verdict } from "../../../base/decision.js";
