@@ -1,4 +1,4 @@
-// Finds the rules that state their `consistency`: once parsed, a stated value can't be told from the default. Finding
+// Finds the rules that state their `consistency`: parsed rules don't distinguish it from the default. Finding
 // it takes as long as reading the rules, so for long rules the thread that reads them does it.
 
 import { parse } from "yaml";

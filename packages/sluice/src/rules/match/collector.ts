@@ -1,5 +1,5 @@
 // The rules with one path pattern. If there are many, each is listed under the values that it requires of the field
-// that best tells them apart, and the rules under one value are divided again in the same way: a thousand rules for a
+// that best distinguishes them, and the rules under one value are divided again in the same way: a thousand rules for a
 // thousand hosts cost one look-up.
 
 import { ITEMS_A_STEP, type Steps } from "../../base/steps.js";

@@ -1,4 +1,4 @@
-// Tells failures of a store from mistakes of its caller, and describes what was seen. A misuse error reaches the
+// Distinguishes failures of a store from mistakes of its caller, and describes what was seen. A misuse error reaches the
 // caller unchanged; any other error means that the store did not answer.
 
 import { errorCatalogue, SluiceError, show } from "../../base/errors.js";
