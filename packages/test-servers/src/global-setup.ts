@@ -3,6 +3,7 @@
 
 import { chmodSync } from "node:fs";
 import { makeFolder, removeFolder } from "./folder.js";
+import { chooseTemporaryFolder } from "./memory-folder.js";
 import { ensureRedisServer } from "./programs/find-server.js";
 
 /** Not SLUICE_…: services that tests start read their settings from there, and refuse others. */
@@ -14,6 +15,7 @@ export function setup(): () => void {
   // longer than systems allow.
   if (process.env[MADE] !== undefined) return () => {};
   ensureRedisServer();
+  process.env.TMPDIR = chooseTemporaryFolder();
   // Temporary folders of all test processes are made in this one: a process that is killed removes none.
   const folder = makeFolder("tests");
   // Other users may pass through it: PostgreSQL runs as one if the tests run as root.
