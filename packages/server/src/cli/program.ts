@@ -68,8 +68,8 @@ export function createProgram(terminal: Terminal, finish: Finish): Command {
 }
 
 const HELP = `
-Exit codes: 0 fine; 1 refused, invalid or different; 2 the command was not understood;
-3 the service could not be reached, needs a token, or the role of the token does not suffice.
+Exit codes: 0 success; 1 refused, invalid or different; 2 the command was not understood;
+3 the service could not be reached, or needs a token or one with another role.
 
 Examples:
   $ sluice demo

@@ -20,7 +20,7 @@ export function addRulesCommands(program: Command, terminal: Terminal, finish: F
   rules
     .command("validate")
     .description("check rule files, and print every problem with its line")
-    .argument("<files...>", "files of rules; - is the standard input")
+    .argument("<files...>", "rule files; - is the standard input")
     .option("--json", "print JSON, one line for each file")
     .addHelpText("after", VALIDATE_HELP)
     .action(async (files: string[], { json }: Json) => {

@@ -32,7 +32,7 @@ const ROWS_MAX = 1_000;
 export function addTopCommand(program: Command, terminal: Terminal, finish: Finish): void {
   const command = program
     .command("top")
-    .description("show live which rules are busy, and the hottest keys, hashed")
+    .description("show the busiest rules and their hottest keys, hashed, live")
     .option("--rule <id>", "only this rule")
     .option("--clear-keys", "show keys in clear; asks first, and the service logs it")
     .option("--yes", "with --clear-keys: don't ask")
@@ -47,7 +47,7 @@ export function addTopCommand(program: Command, terminal: Terminal, finish: Fini
 }
 
 const HELP = `
-Ctrl-C ends it, and the terminal is as it was before. Not in a terminal it prints frames one after
+Ctrl-C ends it, and the terminal is as it was before. Outside a terminal it prints frames one after
 the other; with --json one line of JSON for each.
 
 Examples:

@@ -55,7 +55,7 @@ export function addApiKeyCommands(program: Command, parts: CommandParts): void {
   });
   addVerb<CreateFlags>(keys, parts, {
     usage: "create",
-    description: "make an API key; its secret is printed once",
+    description: "create an API key; its secret is printed once",
     isChange: true,
     required: [
       ["--tenant <tenant>", "whose key it is"],
@@ -74,7 +74,7 @@ export function addApiKeyCommands(program: Command, parts: CommandParts): void {
   });
   addVerb<{ overlap?: string }>(keys, parts, {
     usage: "rotate <key>",
-    description: "make a key in place of another, which works a while longer",
+    description: "create a key that replaces another, which works a while longer",
     isChange: true,
     options: [["--overlap <duration>", "how long the old key works (default: 1d)"]],
     examples: ["keys rotate 7Hq2mZpVw9Tb --overlap 7d"],

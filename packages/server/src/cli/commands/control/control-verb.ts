@@ -134,7 +134,7 @@ function toHelp<F>({ about, examples }: VerbOptions<F>): string {
 /** The options of every list. */
 export const LIST_OPTIONS = [
   ["--limit <count>", "how many, at most 1000 (default: 100)"],
-  ["--after <cursor>", "go on after the last one of the page before"],
+  ["--after <cursor>", "continue after the last item of the previous page"],
 ] as const;
 
 /** What they say. */

@@ -59,12 +59,12 @@ export function addPlanCommands(program: Command, parts: CommandParts): void {
   });
   addVerb<PlanFlags>(plans, parts, {
     usage: "set <plan>",
-    description: "make a plan, or change what the options say and keep the rest",
+    description: "create a plan, or change only what the options say",
     isChange: true,
     options: [["--tier <name>", "the tier of rules that it stands for"]],
     repeated: [["--limit <rule=limit>", "a limit of its own: login=50/minute; login= removes it"]],
     about:
-      "A limit is a rate, unlimited, or JSON as in a rule file. It holds for all tenants of the plan.",
+      "A limit is a rate, unlimited, or JSON as in a rule file. It applies to all tenants of the plan.",
     examples: [
       "plans set pro --tier gold",
       "plans set pro --limit login=50/minute --limit search=unlimited",

@@ -28,7 +28,7 @@ const ANSWER_MS_MAX = 30_000;
 export function addPreviewCommand(rules: Command, parts: CommandParts): void {
   addVerb<PreviewFlags>(rules, parts, {
     usage: "preview <file>",
-    description: "decide the requests of the last minutes again, by a file of rules",
+    description: "decide the requests of the last minutes again, under a rule file",
     options: [
       ["--minutes <count>", "how far back, 1 to 5; default 5"],
       ["--clear-keys", "show keys in clear; asks first, and the service logs it"],

@@ -67,7 +67,7 @@ export function addTenantCommands(program: Command, parts: CommandParts): void {
   });
   addVerb<TenantFlags>(tenants, parts, {
     usage: "set <tenant>",
-    description: "make a tenant, or change what the options say and keep the rest",
+    description: "create a tenant, or change only what the options say",
     isChange: true,
     options: [
       ["--name <name>", "for people"],

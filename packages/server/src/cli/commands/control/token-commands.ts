@@ -37,7 +37,7 @@ export function addTokenCommands(program: Command, parts: CommandParts): void {
   });
   addVerb<{ name: string; role: string; expires?: string }>(tokens, parts, {
     usage: "create",
-    description: "make an access token; its secret is printed once",
+    description: "create an access token; its secret is printed once",
     isChange: true,
     required: [
       ["--name <name>", "who holds it, for the audit log"],

@@ -27,7 +27,7 @@ type Delivery = ReplyOf<"webhookDeliveries">["items"][number];
 export function addWebhookCommands(program: Command, parts: CommandParts): void {
   const webhooks = program
     .command("webhooks")
-    .description("deliveries of events of quotas to webhooks");
+    .description("deliveries of quota events to webhooks");
   addVerb<WebhookFlags>(webhooks, parts, {
     usage: "list",
     description: "list deliveries, the latest first",

@@ -46,7 +46,7 @@ export function addExportCommand(ledger: Command, parts: CommandParts): void {
       ["--output <file>", "write to this file, which appears once it is complete"],
     ],
     about:
-      "In CSV, an apostrophe stands before strings that a spreadsheet would take for a formula. JSON has them as they are.",
+      "In CSV, strings that a spreadsheet would read as a formula start with an apostrophe. JSON has them unchanged.",
     examples: [
       "ledger export --from 2026-05-01 --to 2026-06-01 --format csv --output may.csv",
       "ledger export --from 2026-05-01 --to 2026-06-01 --tenant acme --meter exports --format json",

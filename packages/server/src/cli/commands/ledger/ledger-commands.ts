@@ -17,8 +17,8 @@ export function addLedgerCommands(program: Command, parts: CommandParts): void {
   const ledger = program.command("ledger").description("the ledger of durable quotas");
   addVerb(ledger, parts, {
     usage: "verify",
-    description: "prove that balances, hashes and holds are what the entries say",
-    about: "Reads all entries while the service goes on. Exits with 1 if something does not fit.",
+    description: "prove that balances, hashes and holds match the entries",
+    about: "Reads all entries while the service keeps running. Exits with 1 if it finds a problem.",
     examples: ["ledger verify", "ledger verify --json"],
     answerMsMax: VERIFY_MS_MAX,
     run: async ({ client, print }) => {

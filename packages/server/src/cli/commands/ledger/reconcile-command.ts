@@ -23,9 +23,9 @@ export function addReconcileCommand(ledger: Command, parts: CommandParts): void 
     description: "compare what processes admitted with what was charged",
     options: [
       ["--meter <rule>", "only this rule"],
-      ["--at <time>", "the periods that hold this day (UTC) or time (default: now)"],
+      ["--at <time>", "the periods that contain this day (UTC) or time (default: now)"],
     ],
-    about: "Names who holds the difference. Exits with 1 if something is not explained.",
+    about: "Names what the difference consists of. Exits with 1 if part of it is not explained.",
     examples: ["ledger reconcile", "ledger reconcile --meter exports --at 2026-05-31"],
     answerMsMax: ANSWER_MS_MAX,
     run: async ({ client, flags: { meter, at }, print }) => {
