@@ -83,7 +83,7 @@ describe("the guide from rate limits to billing", () => {
     expect(all).toContain("+500 units, 1499 left");
     expect(all).toContain("-20 units, 1479 left");
     expect(all).toContain(`"usage":[{"meter":"exports","part":0,"units":1,`);
-    expect(all).toContain("the ledger is whole: 4 entries of 1 accounts");
+    expect(all).toContain("the ledger is intact: 4 entries of 1 account");
     expect(readFileSync(join(folder, "may.csv"), "utf8")).toMatch(/^time,meter,/);
   }, 60_000);
 

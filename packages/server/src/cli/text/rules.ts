@@ -98,6 +98,6 @@ function sayLimits(limits: readonly object[]): string {
 }
 
 /** `1 rule`, `2 rules`. */
-export function count(amount: number, noun: string): string {
-  return `${amount} ${noun}${amount === 1 ? "" : "s"}`;
+export function count(amount: number, noun: string, plural = `${noun}s`): string {
+  return `${amount} ${amount === 1 ? noun : plural}`;
 }

@@ -67,7 +67,7 @@ export class LedgerReader {
     return reconcile(this.#database, filter);
   }
 
-  /** Whether the ledger is whole. */
+  /** Whether the ledger is intact. */
   verify(): Promise<LedgerReport> {
     const url = hasVerifyThreads ? this.#url : undefined;
     return url === undefined ? verifyLedger(this.#database) : verifyInThreads(url);

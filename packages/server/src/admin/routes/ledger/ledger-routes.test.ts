@@ -133,7 +133,7 @@ describe.each(all)("the routes of the ledger, in $name", (databases) => {
     expect(await admin.ask("GET /v1/ledger/export?format=xml")).toMatchObject({ status: 400 });
   });
 
-  it("POST /v1/ledger/verify says that the ledger is whole, and lists what is not", async () => {
+  it("POST /v1/ledger/verify says that the ledger is intact, and lists what is not", async () => {
     const whole = await admin.ask("POST /v1/ledger/verify", { as: "operator", body: {} });
     expect(whole.body).toEqual({
       valid: true,

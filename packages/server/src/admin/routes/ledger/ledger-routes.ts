@@ -1,4 +1,4 @@
-// Routes of the ledger for people: how quotas stand, what was used, which entries there are, and whether all is whole.
+// Routes that read the ledger: the status of quotas, what was used, which entries there are, and whether it is intact.
 
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";

@@ -67,7 +67,7 @@ export function addAuditCommands(program: Command, parts: CommandParts): void {
       const { rows, valid, problem } = report;
       print(report, () => [
         valid
-          ? `the audit log is whole: ${count(rows, "entry").replace("entrys", "entries")}`
+          ? `the audit log is intact: ${count(rows, "entry", "entries")}`
           : `the audit log was altered: ${safe(problem ?? "", 200)}`,
       ]);
       return valid ? EXIT.ok : EXIT.no;

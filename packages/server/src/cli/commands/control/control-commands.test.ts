@@ -240,7 +240,7 @@ describe.each(all)("the command with a control plane in $name", (databases) => {
     expect(await run("switch login of")).toMatchObject({ code: 2 });
   });
 
-  it("shows the audit log, page by page, and proves that it is whole", async () => {
+  it("shows the audit log, page by page, and proves that it is intact", async () => {
     await run("plans set pro --reason first");
     await run("plans set free");
     const { out, err } = await run("audit list --kind plan --limit 1");
@@ -250,7 +250,7 @@ describe.each(all)("the command with a control plane in $name", (databases) => {
     expect((await run(`audit list --kind plan --after ${after}`)).out).toContain("first");
     expect(await run("audit verify")).toMatchObject({
       code: 0,
-      out: expect.stringContaining("the audit log is whole"),
+      out: expect.stringContaining("the audit log is intact"),
     });
     await admin.database.query("UPDATE audit SET reason = 'another' WHERE sequence = 3");
     expect(await run("audit verify")).toMatchObject({

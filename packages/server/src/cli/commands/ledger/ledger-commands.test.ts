@@ -60,11 +60,11 @@ describe.each(all)("the verbs of the ledger, in $name", (databases) => {
 
   it("ledger verify exits with 1 and lists what does not fit", async () => {
     const whole = await run(["ledger", "verify"]);
-    expect(whole).toMatchObject({ code: 0, out: "the ledger is whole: 4 entries of 1 accounts\n" });
+    expect(whole).toMatchObject({ code: 0, out: "the ledger is intact: 4 entries of 1 account\n" });
     await admin.database.query("UPDATE ledger_entries SET actor = 'eve' WHERE sequence = 2");
     const broken = await run(["ledger", "verify"]);
     expect(broken.code).toBe(1);
-    expect(broken.out).toContain("not whole: 1 problems");
+    expect(broken.out).toContain("not intact: 1 problem in");
     expect(broken.out).toMatch(/chain +exports tenant:acme +entry 3 +does not carry the hash/);
     const json = await run(["ledger", "verify", "--json"]);
     expect(json.code).toBe(1);

@@ -1,9 +1,10 @@
-// `sluice ledger`: the proof that the ledger is whole, and its entries as a file.
+// `sluice ledger`: the proof that the ledger is intact, and its entries as a file.
 
 import type { Command } from "commander";
 import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { EXIT } from "../../exit.js";
 import { safe } from "../../text/colours.js";
+import { count } from "../../text/rules.js";
 import { formatTable } from "../../text/table.js";
 import { addVerb, type CommandParts } from "../control/control-verb.js";
 import { addExportCommand } from "./export-command.js";
@@ -33,8 +34,8 @@ export function addLedgerCommands(program: Command, parts: CommandParts): void {
 
 function toLines(report: ReplyOf<"ledgerReport">): string[] {
   const { valid, accounts, entries, problemCount, problems } = report;
-  const read = `${entries} entries of ${accounts} accounts`;
-  if (valid) return [`the ledger is whole: ${read}`];
+  const read = `${count(entries, "entry", "entries")} of ${count(accounts, "account")}`;
+  if (valid) return [`the ledger is intact: ${read}`];
   const rows = problems.map(({ check, accountId, meter, subject, sequence, problem }) => [
     check,
     meter === null ? safe(accountId) : `${safe(meter)} ${safe(subject ?? "", 60)}`,
@@ -43,7 +44,7 @@ function toLines(report: ReplyOf<"ledgerReport">): string[] {
   ]);
   const more = problemCount - problems.length;
   return [
-    `the ledger is not whole: ${problemCount} problems in ${read}`,
+    `the ledger is not intact: ${count(problemCount, "problem")} in ${read}`,
     ...formatTable(rows),
     ...(more > 0 ? [`and ${more} more`] : []),
   ];
