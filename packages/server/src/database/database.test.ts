@@ -4,8 +4,6 @@ import { type AddressInfo, createServer } from "node:net";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { testDatabases } from "../../test/control/databases.js";
 import { startOldPostgres } from "../../test/control/old-postgres.js";
-import { Changes } from "../control/changes/changes.js";
-import { ControlPlane } from "../control/control-plane.js";
 import { migrate } from "./migrate.js";
 import { migrations } from "./migrations/migrations.js";
 import { openDatabase } from "./open-database.js";
@@ -136,30 +134,6 @@ describe.each(all)("a database in $name", (databases) => {
     expect(applied.flat()).toEqual(migrations.map(({ name }) => name));
     expect(await migrate(databases.open(url))).toEqual([]);
   });
-
-  it.each(migrations.slice(0, -1))(
-    "is migrated from $name on, and keeps what it has",
-    async ({ number }) => {
-      const database = databases.open(await databases.create());
-      const earlier = migrations.filter((each) => each.number <= number);
-      await migrate(database, earlier);
-      const by = { id: "change-1", actor: "anna", origin: "local", reason: "a test" };
-      const written = {
-        action: "create",
-        kind: "plan",
-        id: "pro",
-        body: { tier: "gold" },
-      } as const;
-      await new Changes(database).apply(by, () => [written]);
-      const missing = migrations.filter((each) => each.number > number).map(({ name }) => name);
-      expect(await migrate(database)).toEqual(missing);
-      expect(await migrate(database)).toEqual([]);
-      const plane = new ControlPlane({ database });
-      expect(await plane.plans.get("pro")).toMatchObject({ body: { tier: "gold" } });
-      await plane.tenants.put({ ...by, id: "change-2" }, { id: "acme", input: { plan: "pro" } });
-      expect(await plane.verifyAudit()).toEqual({ rows: 2 });
-    },
-  );
 
   it("applies a migration whole or not at all", async () => {
     const database = await databases.ready();

@@ -5,8 +5,8 @@
 import { join } from "node:path";
 import { startService, toConfig } from "../../dist/index.js";
 
-const [folder, token, followers] = process.argv.slice(2);
-const ROUND_MS = 2_000;
+const [folder, token, followers, database] = process.argv.slice(2);
+const ROUND_MS = 1_000;
 const CHANGE_MS = 1_000;
 const ROUNDS = 3;
 const BATCH = 200;
@@ -24,7 +24,7 @@ const service = await startService(
     {
       decision: { listen: "127.0.0.1:0" },
       admin: { listen: "127.0.0.1:0", token },
-      control: { database: "file:sluice.db" },
+      control: { database },
       telemetry: { logLevel: "silent" },
       rules: JSON.parse(rulesText("first")),
     },

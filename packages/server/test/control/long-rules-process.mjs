@@ -4,12 +4,12 @@
 import { join } from "node:path";
 import { startService, toConfig } from "../../dist/index.js";
 
-const [folder] = process.argv.slice(2);
+const [folder, database] = process.argv.slice(2);
 const token = "an-admin-token-of-16";
 const config = {
   decision: { listen: "127.0.0.1:0" },
   admin: { listen: "127.0.0.1:0", token },
-  control: { database: "file:sluice.db" },
+  control: { database },
   telemetry: { logLevel: "silent" },
   rules: { version: 1, rules: [{ id: "first", key: "ip", limit: "5/minute" }] },
 };
