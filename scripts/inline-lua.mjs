@@ -4,7 +4,7 @@
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 const folder = join(import.meta.dirname, "../packages/sluice/src/stores/redis/lua");
 const target = join(folder, "scripts.ts");
@@ -15,6 +15,13 @@ const IS_LITERAL = /^(\d[\d.e]*|"[^"]*")$/;
 /** The operations, one script each. Every other file is a part of them. */
 const operations = ["check", "decide", "peek", "debit", "settle", "grant", "block"];
 
+/** Where each file is, by its name: includes name a file in any of the folders. */
+const paths = new Map(
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".lua"))
+    .map((file) => [basename(file, ".lua"), join(folder, file)]),
+);
+
 /**
  * @param {string} name
  * @param {Set<string>} seen
@@ -22,7 +29,9 @@ const operations = ["check", "decide", "peek", "debit", "settle", "grant", "bloc
  */
 function inline(name, seen) {
   seen.add(name);
-  const lines = readFileSync(join(folder, `${name}.lua`), "utf8").split("\n");
+  const path = paths.get(name);
+  if (path === undefined) throw new Error(`there is no ${name}.lua`);
+  const lines = readFileSync(path, "utf8").split("\n");
   return lines.flatMap((line) => {
     const part = /^-- @include (\S+)$/.exec(line)?.[1];
     if (part !== undefined) return seen.has(part) ? [] : [inline(part, seen)];
@@ -58,9 +67,7 @@ const scripts = operations.map((name) => {
   const sha1 = createHash("sha1").update(source).digest("hex");
   return `  ${name}: {\n    sha1: "${sha1}",\n    source: ${JSON.stringify(source)},\n  },`;
 });
-const unused = readdirSync(folder)
-  .filter((file) => file.endsWith(".lua"))
-  .filter((file) => !used.has(file.slice(0, -".lua".length)));
+const unused = [...paths.keys()].filter((name) => !used.has(name));
 if (unused.length > 0) throw new Error(`no script includes ${unused.join(", ")}`);
 
 const text = `// Made from the .lua files of this folder by scripts/inline-lua.mjs, at every build. Not edited.

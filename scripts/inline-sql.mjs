@@ -1,20 +1,26 @@
-// Puts the SQL of the service into modules: the statements of a folder by the names of their files, and the migrations
-// in their order with a checksum. Runs before every build; plain JavaScript, because nothing is compiled yet.
+// Puts the SQL of the service into modules: the statements of a folder and those below it by the names of their files,
+// and the migrations in their order with a checksum. Runs before every build; plain JavaScript, because nothing is compiled yet.
 
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 const server = join(import.meta.dirname, "../packages/server/src");
 
 /** @param {string} folder */
 function readSql(folder) {
-  const files = readdirSync(join(server, folder)).filter((file) => file.endsWith(".sql"));
-  return files.sort().map((file) => {
-    const lines = readFileSync(join(server, folder, file), "utf8").split("\n");
-    const text = lines.filter((line) => !/^\s*(--|$)/.test(line)).join("\n");
-    return { name: file.slice(0, -".sql".length), text };
-  });
+  const files = readdirSync(join(server, folder), { recursive: true, encoding: "utf8" });
+  const statements = files
+    .filter((file) => file.endsWith(".sql"))
+    .map((file) => {
+      const lines = readFileSync(join(server, folder, file), "utf8").split("\n");
+      const text = lines.filter((line) => !/^\s*(--|$)/.test(line)).join("\n");
+      return { name: basename(file, ".sql"), text };
+    })
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const twice = statements.find(({ name }, i) => name === statements[i + 1]?.name);
+  if (twice !== undefined) throw new Error(`${folder} has two files ${twice.name}.sql`);
+  return statements;
 }
 
 /** @param {string} name */
@@ -31,7 +37,7 @@ function write(path, text) {
   if (before !== text) writeFileSync(join(server, path), text);
 }
 
-const HEAD = "// Made from the .sql files beside by scripts/inline-sql.mjs, at every build. Not edited.\n";
+const HEAD = "// Made from the .sql files of this folder by scripts/inline-sql.mjs, at every build. Not edited.\n";
 
 for (const folder of ["control/sql", "ledger/sql"]) {
   const statements = readSql(folder).map(

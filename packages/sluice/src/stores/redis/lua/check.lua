@@ -1,5 +1,5 @@
--- Decides many requests in their order, each all or nothing: the short way of decide, for charges
--- that are final and whose counters are single values. Nearly all requests go this way.
+-- Decides many requests in their order, each all or nothing: the fast path of decide, for charges
+-- that are final and whose counters are single values. Nearly all requests take it.
 -- KEYS: the keys of counters, each once. The marks of blocks are in them too.
 -- ARGV[4]: the requests, see requests.
 -- Reply: the time, then a verdict for each charge: see verdicts. Of a charge that was decided in one step, which is

@@ -1,4 +1,4 @@
--- Exact arithmetic on whole numbers, the twin of algorithms/whole.ts.
+-- Exact arithmetic on whole numbers, the twin of algorithms/whole-numbers.ts.
 
 local floor, ceil, max, min = math.floor, math.ceil, math.max, math.min
 local MAX_SAFE = 9007199254740991
