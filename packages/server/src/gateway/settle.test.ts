@@ -52,6 +52,7 @@ async function estimates({ core }: GatewayFixture): Promise<Record<string, numbe
 }
 
 function typeOf(name: string): string {
+  if (name.endsWith(".ndjson")) return "application/x-ndjson";
   return name.endsWith(".sse") ? "text/event-stream; charset=utf-8" : "application/json";
 }
 
@@ -74,6 +75,7 @@ describe("a rule that settles by the response's JSON", () => {
     ["anthropic-messages.json", ANTHROPIC, 40],
     ["anthropic-messages.sse", ANTHROPIC, 40],
     ["anthropic-messages-tools.sse", ANTHROPIC, 561],
+    ["ollama-chat.ndjson", ["prompt_eval_count", "eval_count"], 308],
   ])("charges the tokens of %s, which arrives unchanged", async (name, json, total) => {
     const body = shape(name);
     for (const size of [1, 7, 64, 100_000]) {

@@ -63,7 +63,7 @@ export interface SimpleOptions<Raw = unknown> {
   timeoutMs?: number;
 }
 
-/** The real cost is in the body of the response: JSON, or server-sent events whose data is JSON. */
+/** The real cost is in the body of the response: JSON, server-sent events whose data is JSON, or lines of JSON. */
 export interface SettleByJson {
   /** A path such as `"usage.total_tokens"`, alternatives as `"a | b"`, or a list that is added up. */
   readonly json: string | readonly string[];

@@ -181,3 +181,34 @@ describe("a stream of events that is read in pieces", () => {
     );
   });
 });
+
+/** What lines say, line by line with JSON.parse. */
+function parseLines(text: string) {
+  const values: (number | undefined)[] = PATHS.map(() => undefined);
+  for (const line of text.replace(/^\uFEFF/, "").split("\n")) {
+    const { values: found } = parse(bytesOf(line.replace(/^\uFEFF/, "x")), PATHS);
+    for (const [i, value] of found.entries()) if (value !== undefined) values[i] = value;
+  }
+  return { values, problem: undefined };
+}
+
+const line = fc
+  .tuple(fc.oneof(json, fc.constant("[DONE]"), fc.constant("")), fc.constantFrom("\n", "\r\n"))
+  .map(([text, end]) => text.replaceAll("\n", " ") + end);
+const lines = fc
+  .tuple(fc.constantFrom("", "", "\uFEFF", "\uFEFE"), fc.array(line, { maxLength: 10 }), fc.nat(20))
+  .map(([mark, all, cut]) => {
+    const text = mark + all.join("");
+    return cut > 15 ? text.slice(0, text.length - (cut - 15)) : text;
+  });
+
+describe("lines of JSON that are read in pieces", () => {
+  it("say what JSON.parse says of each line, the last one that has a field", () => {
+    fc.assert(
+      fc.property(lines, cuts, (text, at) => {
+        expect(meter("application/x-ndjson", bytesOf(text), at, PATHS)).toEqual(parseLines(text));
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+});

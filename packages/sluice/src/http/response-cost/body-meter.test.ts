@@ -21,6 +21,8 @@ describe("which bodies are read", () => {
     ["Application/JSON; charset=UTF-8", "identity"],
     ["application/problem+json", undefined],
     ["text/event-stream", undefined],
+    ["application/x-ndjson", undefined],
+    ["application/jsonl; charset=utf-8", undefined],
   ])("%s with encoding %s", (type, encoding) => {
     expect(meterOf(type, encoding).problem).toBeUndefined();
   });
@@ -31,6 +33,8 @@ describe("which bodies are read", () => {
     ["application/json; charset=utf-16", undefined, "type"],
     ["application/json", "gzip", "encoding"],
     ["text/event-stream", "br", "encoding"],
+    ["application/x-ndjson", "gzip", "encoding"],
+    ["application/x-ndjson; charset=latin1", undefined, "type"],
   ])("not %s with encoding %s", (type, encoding, problem) => {
     expect(meterOf(type, encoding).problem).toBe(problem);
   });
@@ -79,6 +83,30 @@ describe("what a body says", () => {
     ];
     const stream = events.map((data) => `data: ${data}\r\n\r\n`).join("");
     expect(read("text/event-stream", stream).numberAt(TOTAL)).toBe(5);
+  });
+
+  it("is the last number of each path in lines of JSON, also of a last line without an end", () => {
+    // The shape of Ollama's streams: only the last line has the counts.
+    const lines = [
+      '{"message":{"content":"total_tokens"},"usage":{"total_tokens":1}}',
+      "",
+      "not JSON",
+      '{"usage":{"total_tokens":-1}}',
+      '{"done":true,"usage":{"total_tokens":42}}',
+    ];
+    for (const end of ["\n", "\r\n"]) {
+      const body = lines.join(end);
+      expect(read("application/x-ndjson", body).numberAt(TOTAL)).toBe(42);
+      expect(read("application/stream+json", body + end).numberAt(TOTAL)).toBe(42);
+      const cut = read("application/x-ndjson", body.slice(0, -1));
+      expect([cut.numberAt(TOTAL), cut.problem]).toEqual([1, undefined]);
+      const pieces = meterOf("application/x-ndjson");
+      for (const byte of new TextEncoder().encode(body))
+        pieces.read(new Uint8Array([9, byte, 9]), 1, 2);
+      expect(pieces.numberAt(TOTAL)).toBe(1);
+      pieces.end();
+      expect(pieces.numberAt(TOTAL)).toBe(42);
+    }
   });
 
   it("goes over several lines of data, which are joined by line feeds", () => {

@@ -1,5 +1,5 @@
 // Reads what a response's body says about the cost of its request while the body passes through: a JSON body, or a stream
-// of server-sent events, whose last numbers count. The body itself is neither changed nor kept.
+// of server-sent events or of lines of JSON, whose last numbers count. The body itself is neither changed nor kept.
 
 import type { BodyReading, UnreadableBody } from "../../rules/policy/held-charges/request-end.js";
 import type { JsonPath, JsonSum } from "../../rules/rule.js";
@@ -8,6 +8,7 @@ import { ByteOrderMark } from "./byte-order-mark.js";
 import { EventScanner } from "./event-scanner.js";
 import { EventSearch } from "./event-search.js";
 import { JsonScanner } from "./json-scanner.js";
+import { isLineType, LineScanner } from "./line-scanner.js";
 import { type PathTree, toPathTree } from "./path-tree.js";
 
 /** The headers of a response that say how its body is to be read. */
@@ -51,6 +52,7 @@ export class BodyMeter implements BodyReading {
     const type = toUtf8Type(contentType);
     if (isEncoded(contentEncoding)) this.#problem = "encoding";
     else if (type === "text/event-stream") this.#reader = this.#toEventReader();
+    else if (type !== undefined && isLineType(type)) this.#reader = this.#toLineReader();
     else if (type !== undefined && isJsonType(type)) this.#reader = this.#toJsonReader();
     else this.#problem = "type";
   }
@@ -111,6 +113,14 @@ export class BodyMeter implements BodyReading {
       read: (bytes, from, to) => void reader.read(bytes, from, to),
       end: () => events.end(),
     };
+  }
+
+  #toLineReader(): BodyReader {
+    const json = new JsonScanner(this.#tree);
+    return new LineScanner(json, () => {
+      this.#take(json);
+      json.reset();
+    });
   }
 
   /** Takes over what a whole document says. Numbers that can't be units say nothing. */
