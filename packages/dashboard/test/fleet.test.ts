@@ -53,6 +53,25 @@ describe("the page Live of a control node with followers", () => {
     expect(faults).toEqual([]);
   });
 
+  it("shows the decisions and counters of a caller on all nodes, and previews by the requests of all", async () => {
+    const { page, faults } = await openPage(`${control.url}key?ip=127.0.0.1`);
+    await page.getByText("Decisions of all 2 nodes.").waitFor();
+    const history = page.getByRole("table").filter({ hasText: "Outcome" });
+    for (const node of ["control-1", "edge-1"])
+      await history.getByRole("cell", { name: node, exact: true }).first().waitFor();
+    const others = page.getByRole("region", { name: "On other nodes" });
+    await others.getByText("The counters above are those of control-1.").waitFor();
+    await others.getByText("Counters of all 2 nodes.").waitFor();
+    const counter = others.getByRole("row").filter({ hasText: "everything" });
+    await expect.poll(() => counter.textContent()).toMatch(/^edge-1everything\d+ of 20/);
+    expect(await findingsEverywhere(page)).toEqual([]);
+    await page.goto(`${control.url}rules/login`);
+    await page.getByRole("button", { name: "Try as shadow" }).click();
+    await page.getByRole("button", { name: "Create draft" }).click();
+    await page.getByText("Requests of all 2 nodes.").waitFor();
+    expect(faults).toEqual([]);
+  });
+
   it("says plainly that a node is not known, and leads back", async () => {
     const { page } = await openPage(`${control.url}?node=edge-9`);
     await page.getByText('No node "edge-9" is connected here').waitFor();
@@ -64,6 +83,8 @@ describe("the page Live of a control node with followers", () => {
     const { page, faults } = await openPage(edge.url);
     await page.getByText("These numbers cover the node edge-1 only.").waitFor();
     await untilCount(page.getByRole("combobox"), 0);
+    await page.goto(`${edge.url}key?ip=127.0.0.1`);
+    await page.getByText("Decisions of this node only.").waitFor();
     expect(faults).toEqual([]);
   });
 

@@ -16,6 +16,7 @@ import { knownTokensOf } from "./auth/known-tokens.js";
 import { Logins } from "./auth/logins.js";
 import { Sessions } from "./auth/sessions.js";
 import { Dashboard } from "./dashboard/dashboard.js";
+import { FleetReader } from "./fleet/fleet-reader.js";
 import { LiveFeed } from "./live/live-feed.js";
 import { type AdminReply, json, problem, type StreamedReply, send } from "./replies/admin-reply.js";
 import { ADMIN_HEADER } from "./replies/reply-schemas.js";
@@ -107,7 +108,8 @@ function toContext(core: Core, control: AdminControl): Pick<Parts, "context" | "
   const isAuthorized: AdminContext["isAuthorized"] = (message, caller) =>
     guard.isStillAdmitted(message, caller);
   const live = new LiveFeed({ core, control });
-  const parts = { version: readVersion(), clearKeys, logins, actsOnce, live, isAuthorized };
+  const fleet = new FleetReader(core, control);
+  const parts = { version: readVersion(), clearKeys, logins, actsOnce, live, fleet, isAuthorized };
   return { guard, context: { core, control, ...parts } };
 }
 

@@ -27,6 +27,7 @@ const CALLERS = MAY.open;
 const READS = [
   "POST /v1/peek",
   "POST /v1/explain",
+  "POST /v1/explain/nodes",
   "POST /v1/rule-sets/validate",
   "POST /v1/rule-sets/preview",
   "POST /v1/session",

@@ -10,6 +10,7 @@ import type { Core } from "../core/core.js";
 import type { Caller } from "./auth/caller.js";
 import type { ClearKeys } from "./auth/clear-keys.js";
 import type { Logins } from "./auth/logins.js";
+import type { FleetReader } from "./fleet/fleet-reader.js";
 import type { LiveFeed } from "./live/live-feed.js";
 import type { AdminReply, StreamedReply } from "./replies/admin-reply.js";
 import type { ActsOnce } from "./routes/counters/once.js";
@@ -33,6 +34,8 @@ export interface AdminContext {
   readonly logins: Logins;
   /** What pages are sent each second. */
   readonly live: LiveFeed;
+  /** What all nodes know of callers. */
+  readonly fleet: FleetReader;
   /** Whether a caller that was let in still would be; unlike a request, asking does not prolong its session. */
   isAuthorized(message: IncomingMessage, caller: Caller): boolean;
   /** Acts on counters that came with an Idempotency-Key. */

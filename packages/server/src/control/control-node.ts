@@ -17,6 +17,7 @@ import { ChangeHub } from "./feed/change-hub.js";
 import { DatabaseFeed } from "./feed/database-feed.js";
 import { FeedServer } from "./feed/feed-server.js";
 import { HttpFeed } from "./feed/http-feed.js";
+import type { AnswerQuestion } from "./feed/node-question.js";
 import { type FirstStartOptions, prepareDatabase } from "./first-start.js";
 import type { LastUses } from "./keys/key-uses.js";
 import { NodeSwitching } from "./node-switching.js";
@@ -91,6 +92,7 @@ export class ControlNode {
   /** Resolves when other processes of this node enforce what it has. */
   #spread: () => Promise<void> = async () => {};
   #readLive: ReadLive | undefined;
+  #answerQuestion: AnswerQuestion | undefined;
   #cancelPrepare: CancelTimer = () => {};
   #closing: Promise<void> | undefined;
   /** Since the start. */
@@ -184,6 +186,11 @@ export class ControlNode {
   /** Lets a follower answer its control node what it does; `read` is called with whether the last minutes are wanted. */
   reportLiveBy(read: ReadLive): void {
     this.#readLive = read;
+  }
+
+  /** Lets a follower answer questions that operators ask its control node. */
+  answerBy(answer: AnswerQuestion): void {
+    this.#answerQuestion = answer;
   }
 
   /** Applies all changes that there are now. Never rejects. */
@@ -336,8 +343,13 @@ export class ControlNode {
       if (this.#readLive === undefined) throw new Error("the service is not open yet");
       return this.#readLive(hasPast);
     };
+    const answerQuestion: AnswerQuestion = async (ask) => {
+      if (this.#answerQuestion === undefined) throw new Error("the service is not open yet");
+      return this.#answerQuestion(ask);
+    };
     const instance = this.#instance;
-    return new HttpFeed({ ...config, instance, version: readVersion(), readLive });
+    const version = readVersion();
+    return new HttpFeed({ ...config, instance, version, readLive, answerQuestion });
   }
 
   #notify(kinds: Parameters<OnChanged>[0]): Promise<void> | undefined {

@@ -1,6 +1,7 @@
 // A service: a core, and the listeners that are configured, opened together and closed together, with rules that
 // are kept in force in between. Some of the listeners may be those of other processes.
 
+import { toAnswering } from "../admin/fleet/node-answers.js";
 import { NodeReader } from "../admin/live/node/node-reader.js";
 import type { AdminControl } from "../admin/service-control.js";
 import { type CancelTimer, pause } from "../base/clock.js";
@@ -244,11 +245,13 @@ class RunningService implements Service {
     });
   }
 
-  /** A follower answers its control node what all of its processes do. */
+  /** A follower answers its control node what all of its processes do, and have done. */
   #reportLive(): void {
     if (this.control?.url === undefined) return;
-    const reader = new NodeReader({ core: this.core, control: this.#toControl() });
+    const sources = { core: this.core, control: this.#toControl() };
+    const reader = new NodeReader(sources);
     this.control.reportLiveBy((hasPast) => reader.report(hasPast));
+    this.control.answerBy(toAnswering(sources));
   }
 
   #toRules(): ReloadableRules {

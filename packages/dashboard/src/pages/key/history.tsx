@@ -5,6 +5,7 @@ import { CLEAR_KEYS } from "../../api/session.js";
 import { useAnswer } from "../../api/use-answer.js";
 import { formatCount, formatDuration } from "../../ui/formats/format.js";
 import { Time } from "../../ui/formats/time.js";
+import { Coverage } from "../../ui/page/coverage.js";
 import { Badge, Card } from "../../ui/page/page.js";
 import { Loaded } from "../../ui/page/states.js";
 import { type Column, Table } from "../../ui/tables/table.js";
@@ -33,19 +34,24 @@ export function History({ counterKey, isDigest = false }: HistoryProps) {
         Refusals, and everything about keys that are sampled: <KeyText value={counterKey} />
       </p>
       <Loaded answer={answer} lines={4}>
-        {({ items }) => (
-          <Table
-            label="Latest decisions"
-            columns={COLUMNS}
-            rows={items}
-            keyOf={(sample) => `${sample.atMs} ${items.indexOf(sample)}`}
-            empty="No decisions about this key were kept: it was not refused in the last minutes, and it is not a sampled key."
-          />
+        {({ items, nodes }) => (
+          <>
+            <Coverage nodes={nodes} what="Decisions" />
+            <Table
+              label="Latest decisions"
+              columns={nodes !== null && nodes.inAll > 1 ? [...COLUMNS, NODE] : COLUMNS}
+              rows={items}
+              keyOf={(sample) => `${sample.atMs} ${items.indexOf(sample)}`}
+              empty="No decisions about this key were kept: it was not refused in the last minutes, and it is not a sampled key."
+            />
+          </>
         )}
       </Loaded>
     </Card>
   );
 }
+
+const NODE: Column<Sample> = { name: "Node", cell: ({ node }) => node ?? "–" };
 
 const KINDS = { allowed: "good", delayed: "warn", blocked: "bad" } as const;
 const WORDS = { allowed: "allowed", delayed: "delayed", blocked: "refused" } as const;

@@ -20,6 +20,7 @@ import {
   lookupOf,
 } from "./lookup.js";
 import { LookupForm } from "./lookup-form.js";
+import { OtherNodes } from "./other-nodes.js";
 import { RuleCards } from "./rule-cards.js";
 import { RulesOfKey } from "./rules-of-key.js";
 import { Verdict } from "./verdict.js";
@@ -140,6 +141,7 @@ function Explained({ lookup, facts }: ExplainedProps) {
             <Verdict explanation={explanation} facts={request} />
             <CallerControls facts={request} changeCount={changeCount} onChanged={changed} />
             <RuleCards rules={rules} facts={request} onChanged={changed} />
+            <OtherNodes facts={request} />
             {maySeeKeys && counterKey != null && <History counterKey={counterKey} />}
           </>
         );

@@ -19,6 +19,7 @@ import { planShape } from "../../control/entities/plans.js";
 import { switchShape } from "../../control/entities/switches.js";
 import { tenantShape } from "../../control/entities/tenants.js";
 import { DELIVERY_STATES } from "../../ledger/webhooks/deliveries.js";
+import { coverage } from "./fleet-replies.js";
 import { ANY_COUNT, many, open, pageOf, text } from "./reply-shapes.js";
 
 const identified = {
@@ -108,6 +109,7 @@ const preview = open({
   toMs: required(finiteNumber),
   keysShare: required(finiteNumber, "The share of keys that are in the sample, 0 to 1."),
   samplesLeftOut: required(finiteNumber, "Requests that there was no time for."),
+  nodes: required(orNull(coverage), "The nodes whose requests were decided again."),
   requests: required(
     open({
       total: required(finiteNumber),

@@ -14,6 +14,7 @@ import {
   required,
 } from "sluice/shapes";
 import { controlAnswers } from "./control-replies.js";
+import { coverage, standings } from "./fleet-replies.js";
 import { ledgerAnswers } from "./ledger-replies.js";
 import { ANY_COUNT, amount, many, open, text } from "./reply-shapes.js";
 
@@ -240,7 +241,13 @@ export const sampledDecision = open({
   ),
 });
 
-const samples = open({ items: required(many(sampledDecision), "The newest first.") });
+const samples = open({
+  items: required(
+    many(open({ ...sampledDecision.fields, node: required(orNull(text), "Which decided it.") })),
+    "The newest first.",
+  ),
+  nodes: required(orNull(coverage), "Which nodes it covers."),
+});
 
 const target = { rule: required(text), key: required(text) };
 
@@ -264,6 +271,7 @@ export const answers = {
   rules,
   top,
   samples,
+  standings,
   ...controlAnswers,
   ...ledgerAnswers,
 } as const;

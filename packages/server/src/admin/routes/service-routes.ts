@@ -82,7 +82,8 @@ export const serviceRoutes: readonly Route[] = [
     method: "GET",
     path: "/v1/samples",
     role: "viewer",
-    summary: "Sampled decisions, the newest first: refusals, and all decisions about sampled keys.",
+    summary:
+      "Sampled decisions, the newest first: refusals, and all decisions about sampled keys. A control node adds the newest 100 of each follower.",
     query: samplesQuery,
     reply: answers.samples,
     handle: answerSamples,
@@ -166,14 +167,13 @@ async function answerTop(
 
 /** The same, and filters. */
 async function answerSamples(
-  { core, control, clearKeys }: AdminContext,
+  { fleet, clearKeys }: AdminContext,
   { query, message, caller }: AdminRequest<SamplesQuery & { keys: "hashed" | "clear" }>,
 ): Promise<AdminReply> {
   const { keys: asked, ...rest } = query;
   const showsKeys = clearKeys.shows(asked, message.headers, caller);
-  const options = { ...rest, showsKeys };
-  const items = await (control.latestSamples?.(options) ?? core.telemetry.samples.latest(options));
-  return json({ items });
+  const { items, coverage } = await fleet.latest({ ...rest, showsKeys });
+  return json({ items, nodes: coverage });
 }
 
 function toStats({ policy, blindPolicy, store }: Core): Record<string, unknown> {

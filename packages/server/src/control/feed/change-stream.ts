@@ -7,6 +7,7 @@ import { after, type CancelTimer, readMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { NodeChange, StatePosition } from "../state/state.js";
 import { type Heartbeat, LineSplitter, type LiveAsk, readStreamLine } from "./feed-lines.js";
+import type { NodeAsk } from "./node-question.js";
 
 /** Without a byte for so long, a stream is closed: heartbeats come every second. */
 const SILENCE_MS_MAX = 5_000;
@@ -24,6 +25,8 @@ export interface StreamEvents {
   readonly onChange: () => void;
   /** The control node asks for what this node does. */
   readonly onLiveAsked: (ask: LiveAsk) => void;
+  /** The control node asks a question of an operator. */
+  readonly onAsked: (ask: NodeAsk) => void;
   /** Called once, unless it is closed. */
   readonly onEnd: (error: unknown) => void;
 }
@@ -107,8 +110,9 @@ export class ChangeStream {
     this.#begin();
   }
 
-  #beat({ heartbeat: { sequence, live } }: Heartbeat): void {
+  #beat({ heartbeat: { sequence, live, ask } }: Heartbeat): void {
     this.#head = sequence;
+    if (ask !== undefined) this.#events.onAsked(ask);
     if (live !== undefined) this.#events.onLiveAsked(live);
   }
 

@@ -5,6 +5,7 @@
 import { isRecord } from "sluice/shapes";
 import { ServerError, show } from "../../base/errors.js";
 import type { NodeChange, NodeEntity, Snapshot } from "../state/state.js";
+import type { NodeAsk } from "./node-question.js";
 
 /** The media type of both. */
 export const FEED_TYPE = "application/x-ndjson";
@@ -36,6 +37,8 @@ export interface Heartbeat {
     readonly atMs: number;
     /** Asks for what the follower did since it was last asked: a page is open. Older followers don't answer. */
     readonly live?: LiveAsk;
+    /** A question of an operator. Older followers don't answer. */
+    readonly ask?: NodeAsk;
   };
 }
 

@@ -7,8 +7,10 @@ import { ServerError } from "../../base/errors.js";
 import type { NodeLive } from "../../telemetry/live/node-second.js";
 import type { StoreUses } from "../keys/key-uses.js";
 import type { ChangeHub } from "./change-hub.js";
+import { FollowerQuestions } from "./follower-questions.js";
 import { endOfPiece, type FollowerReport } from "./follower-stream.js";
 import { type FollowerBounds, FollowerStreams } from "./follower-streams.js";
+import type { NodeAnswer } from "./node-question.js";
 
 /** Snapshots that are sent at a time; a follower beyond that comes back a moment later. */
 const SNAPSHOTS_MAX = 200;
@@ -35,9 +37,16 @@ export interface NodeReport extends FollowerReport {
   readonly live?: NodeLive | undefined;
 }
 
+/** What a follower answers to a question. */
+export interface AnswerReport extends FollowerReport {
+  readonly answer: NodeAnswer;
+}
+
 /** Serves followers. */
 export class FeedServer {
   readonly streams: FollowerStreams;
+  /** Asks followers what only they know. */
+  readonly questions: FollowerQuestions;
   /** Called with what followers report that they do, by the names that they are listed by. */
   onLive: (node: string, live: NodeLive) => void = () => {};
   readonly #hub: ChangeHub;
@@ -49,6 +58,7 @@ export class FeedServer {
     this.#hub = hub;
     this.#storeUses = storeUses;
     this.streams = new FollowerStreams(hub, bounds);
+    this.questions = new FollowerQuestions(this.streams);
   }
 
   /**
@@ -105,6 +115,12 @@ export class FeedServer {
     const name = this.streams.report(applied, token);
     if (name !== undefined && live !== undefined) this.onLive(name, live);
     if (uses !== undefined) await this.#storeUses(new Map(Object.entries(uses)));
+  }
+
+  /** Takes what a follower answers; like a report, it counts only if a stream of its name is open with its token. */
+  answer({ answer, ...applied }: AnswerReport, token: string): void {
+    const name = this.streams.report(applied, token);
+    if (name !== undefined) this.questions.take(name, answer);
   }
 
   /** Ends all streams. */

@@ -4,7 +4,7 @@
 import { readMs, wallMs } from "../../base/clock.js";
 import type { StatePosition } from "../state/state.js";
 import type { ChangeHub } from "./change-hub.js";
-import { type LiveAsk, toLine } from "./feed-lines.js";
+import { type Heartbeat, toLine } from "./feed-lines.js";
 
 /** Where the lines of one follower go: a response. */
 export interface FollowerSink {
@@ -74,6 +74,9 @@ export interface StreamOwner {
   waitingChanged(byBytes: number): void;
 }
 
+/** What a heartbeat may ask for. */
+export type HeartbeatAsk = Pick<Heartbeat["heartbeat"], "live" | "ask">;
+
 /** What is written in one call: a longer line goes out in pieces. */
 export const PIECE_LENGTH = 64 << 10;
 
@@ -141,12 +144,12 @@ export class FollowerStream {
     if (this.#isOpen && !isBusy) this.#write(this.#toHeartbeat());
   }
 
-  /** Asks the follower what it does. False if it can't be asked now: it has still to read. */
-  ask(live: LiveAsk): boolean {
+  /** Asks the follower something. False if it can't be asked now: it has still to read. */
+  ask(asked: HeartbeatAsk): boolean {
     this.#look();
     this.advance();
     if (!this.#isOpen || this.#isFull || this.#text !== "") return false;
-    this.#write(this.#toHeartbeat(live));
+    this.#write(this.#toHeartbeat(asked));
     return true;
   }
 
@@ -213,10 +216,10 @@ export class FollowerStream {
     if (byBytes !== 0) this.#owner.waitingChanged(byBytes);
   }
 
-  #toHeartbeat(live?: LiveAsk): string {
+  #toHeartbeat(asked: HeartbeatAsk = {}): string {
     this.#hasBeaten = true;
     const { sequence } = this.#owner.hub.position;
-    return toLine({ heartbeat: { sequence, atMs: wallMs(), live } });
+    return toLine({ heartbeat: { sequence, atMs: wallMs(), ...asked } });
   }
 }
 

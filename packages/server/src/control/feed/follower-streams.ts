@@ -16,6 +16,7 @@ import {
   type StreamOwner,
   toListedName,
 } from "./follower-stream.js";
+import type { NodeAsk } from "./node-question.js";
 
 /** What followers may take of a control node. */
 export interface FollowerBounds {
@@ -111,8 +112,13 @@ export class FollowerStreams implements StreamOwner {
   askLive(askOf: (name: string) => LiveAsk | undefined): void {
     for (const stream of this.#streams) {
       const ask = askOf(stream.status.name);
-      if (ask !== undefined) stream.ask(ask);
+      if (ask !== undefined) stream.ask({ live: ask });
     }
+  }
+
+  /** Asks one follower a question. False if it can't be asked now. */
+  askNode(name: string, ask: NodeAsk): boolean {
+    return this.#names.get(name)?.ask({ ask }) ?? false;
   }
 
   /**

@@ -16,10 +16,13 @@ import { ChangeStream, unavailable } from "./change-stream.js";
 import { FEED_TYPE, LineSplitter, type LiveAsk, SnapshotReader } from "./feed-lines.js";
 import type { NodeReport } from "./feed-server.js";
 import { ControlNodeClient, type NodeRequest } from "./http-requests.js";
+import type { AnswerQuestion, NodeAsk } from "./node-question.js";
 
 const RETRY_MS_MIN = 200;
 const RETRY_MS_MAX = 10_000;
 const REPORT_MS = 2_000;
+/** Questions that are answered at a time; others stay without an answer, and the control node says so. */
+const ANSWERS_MAX = 2;
 /** Characters of a snapshot: about two million API keys. */
 const SNAPSHOT_LENGTH_MAX = 512 << 20;
 
@@ -34,6 +37,8 @@ export interface HttpFeedOptions
   readonly snapshotLengthMax?: number;
   /** Reads what this node does, when the control node asks; with its last minutes. Default: it does not answer. */
   readonly readLive?: ((hasPast: boolean) => Promise<NodeLive>) | undefined;
+  /** Answers questions of operators that the control node passes on. Default: it does not. */
+  readonly answerQuestion?: AnswerQuestion | undefined;
   /** Numbers from 0 to below 1, by which pauses differ. Default: random ones. */
   readonly random?: () => number;
 }
@@ -54,6 +59,7 @@ export class HttpFeed implements ResolvingFeed {
   #reported = -1;
   #reportedAtMs = 0;
   #isReading = false;
+  #answering = 0;
 
   constructor(options: HttpFeedOptions) {
     this.#options = options;
@@ -123,6 +129,7 @@ export class HttpFeed implements ResolvingFeed {
       const stream = new ChangeStream(body, {
         onChange: () => this.#onChange(),
         onLiveAsked: (ask) => void this.#reportLive(ask),
+        onAsked: (ask) => void this.#answer(ask),
         onEnd: (error) => this.#ended(stream, error),
       });
       this.#stream = stream;
@@ -202,14 +209,33 @@ export class HttpFeed implements ResolvingFeed {
     }
   }
 
-  async #sendReport(parts: Partial<NodeReport> = {}): Promise<IncomingMessage> {
+  /** What can't be answered stays without an answer: the control node says which nodes it did not hear from. */
+  async #answer(ask: NodeAsk): Promise<void> {
+    const { answerQuestion } = this.#options;
+    if (answerQuestion === undefined || this.#answering >= ANSWERS_MAX) return;
+    this.#answering++;
+    try {
+      const answer = await answerQuestion(ask);
+      await this.#send("/v1/control/answer", { answer });
+    } catch {
+      // See above.
+    } finally {
+      this.#answering--;
+    }
+  }
+
+  #sendReport(parts: Partial<NodeReport> = {}): Promise<IncomingMessage> {
+    return this.#send("/v1/control/report", parts);
+  }
+
+  /** Sends something of this node, with how far it is. */
+  async #send(path: string, parts: object): Promise<IncomingMessage> {
     const { node, instance, version } = this.#options;
     const { sequence } = this.#position;
-    const report: NodeReport = { node, instance, version, sequence, ...parts };
     const response = await this.#client.send({
-      path: "/v1/control/report",
+      path,
       headers: { "content-type": "application/json" },
-      body: JSON.stringify(report),
+      body: JSON.stringify({ node, instance, version, sequence, ...parts }),
     });
     return response.resume();
   }

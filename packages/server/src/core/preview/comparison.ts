@@ -61,9 +61,12 @@ interface Counted {
   newlyAllowed: number;
 }
 
+/** Whether all requests of a key are among the samples of the place that one was counted in. */
+export type IsWhole = (key: string, sample: ReplaySample) => boolean;
+
 /** Compares, request by request. */
 export class Comparison {
-  readonly #isWhole: (key: string) => boolean;
+  readonly #isWhole: IsWhole;
   readonly #byKey = new Map<string, Counted>();
   readonly #callers = new Set<string>();
   readonly #refusedCallers = new Set<string>();
@@ -77,12 +80,13 @@ export class Comparison {
   #asDecided = 0;
 
   /** @param isWhole - Whether all requests of a key are among the samples. */
-  constructor(isWhole: (key: string) => boolean) {
+  constructor(isWhole: IsWhole) {
     this.#isWhole = isWhole;
   }
 
   /** Adds a request with both answers to it. */
-  add({ facts, outcome }: ReplaySample, before: Replayed, after: Replayed): void {
+  add(sample: ReplaySample, before: Replayed, after: Replayed): void {
+    const { facts, outcome } = sample;
     const caller = callerOf(facts);
     this.#total++;
     this.#callers.add(caller);
@@ -91,7 +95,7 @@ export class Comparison {
     if (before.allowed === (outcome !== "blocked")) this.#asDecided++;
     if (before.allowed === after.allowed) return;
     const { rule, key } = before.allowed ? after : before;
-    if (key !== undefined && !this.#isWhole(key)) {
+    if (key !== undefined && !this.#isWhole(key, sample)) {
       this.#unjudged++;
       return;
     }

@@ -10,7 +10,7 @@ import type { UnjudgedRule } from "../replay/unjudged-rules.js";
 import { parseKnown, readAhead } from "../rules/known-rules.js";
 import { isForThread, replayInThread } from "../rules/thread-reader.js";
 import type { RulesText } from "../rules-text.js";
-import { Comparison, type Differences } from "./comparison.js";
+import { Comparison, type Differences, type IsWhole } from "./comparison.js";
 
 /** What a preview is made of. */
 export interface PreviewInput extends ReplayContext {
@@ -24,13 +24,13 @@ export interface PreviewInput extends ReplayContext {
   readonly exceptions?: readonly RuleException[] | undefined;
   /** Callers that operators block: their requests are left out, since both refuse them. Default: none. */
   readonly blocks?: CallerBlocks | undefined;
-  /** The oldest first. */
+  /** The oldest first; those of each place together. */
   readonly samples: readonly ReplaySample[];
   /** From when the samples are complete, and until when. */
   readonly fromMs: number;
   readonly toMs: number;
   /** Whether all requests of a key are among the samples. Default: of every key. */
-  readonly isWhole?: ((key: string) => boolean) | undefined;
+  readonly isWhole?: IsWhole | undefined;
   /** How long deciding them may take; default 5,000. Later samples are left out. */
   readonly workMsMax?: number | undefined;
 }
@@ -115,7 +115,12 @@ async function replayHere(input: PreviewInput): Promise<Replayings> {
 /** Tenants are looked up before: a thread can't ask. */
 function replayElsewhere(input: PreviewInput, inForce: RulesText): Promise<Replayings> {
   const { text, exceptions = [], switches, regions, findTenant, fromMs, toMs } = input;
-  const samples = input.samples.map(({ atMs, facts, outcome }) => ({ atMs, facts, outcome }));
+  const samples = input.samples.map(({ atMs, facts, outcome, place }) => ({
+    atMs,
+    facts,
+    outcome,
+    place,
+  }));
   const names = new Set(samples.flatMap(({ facts }) => facts?.tenant ?? []));
   const known = [...names].flatMap((name) => {
     const profile = findTenant?.(name);

@@ -67,30 +67,63 @@ export async function runReplayJob(job: ReplayJob): Promise<Replayings> {
   return replayBoth({ ...job, ...rules, findTenant }, pace);
 }
 
-/** Decides the samples, by the rules in force and by the draft. @throws What keeps a policy from using the draft. */
+/**
+ * Decides the samples, by the rules in force and by the draft; those of each place with counters of their own.
+ *
+ * @throws What keeps a policy from using the draft.
+ */
 export async function replayBoth(sides: ReplaySides, pace: Pace): Promise<Replayings> {
   const { draft, inForce, samples, spanMs } = sides;
-  const first = await Replay.of(inForce, sides);
-  const second = await Replay.of(draft, sides).catch(async (error: unknown) => {
-    await first.close();
-    throw error;
-  });
   const before: Replayed[] = [];
   const after: Replayed[] = [];
-  let leftMs = pace.workMsMax;
-  let sliceMs = readMs();
-  for (const sample of samples) {
-    const spentMs = readMs() - sliceMs;
-    if (spentMs > leftMs) break;
-    if (spentMs > pace.sliceMsMax) {
-      leftMs -= spentMs;
-      await pace.pause();
-      sliceMs = readMs();
+  let pair = await ReplayPair.of(sides);
+  try {
+    let leftMs = pace.workMsMax;
+    let sliceMs = readMs();
+    for (const [at, sample] of samples.entries()) {
+      const spentMs = readMs() - sliceMs;
+      if (spentMs > leftMs) break;
+      const isElsewhere = at > 0 && sample.place !== samples[at - 1].place;
+      if (spentMs > pace.sliceMsMax || isElsewhere) {
+        leftMs -= spentMs;
+        await pace.pause();
+        if (isElsewhere) pair = await pair.next();
+        sliceMs = readMs();
+      }
+      const [was, is] = [pair.first.decide(sample), pair.second.decide(sample)];
+      before.push(was instanceof Promise ? await was : was);
+      after.push(is instanceof Promise ? await is : is);
     }
-    const [was, is] = [first.decide(sample), second.decide(sample)];
-    before.push(was instanceof Promise ? await was : was);
-    after.push(is instanceof Promise ? await is : is);
+  } finally {
+    await pair.close();
   }
-  await Promise.all([first.close(), second.close()]);
   return { version: draft.version, before, after, unjudged: unjudgedRules(draft, inForce, spanMs) };
+}
+
+/** Both sets of rules over the counters of one place. */
+class ReplayPair {
+  static async of(sides: ReplaySides): Promise<ReplayPair> {
+    const first = await Replay.of(sides.inForce, sides);
+    const second = await Replay.of(sides.draft, sides).catch(async (error: unknown) => {
+      await first.close();
+      throw error;
+    });
+    return new ReplayPair(sides, first, second);
+  }
+
+  private constructor(
+    private readonly sides: ReplaySides,
+    readonly first: Replay,
+    readonly second: Replay,
+  ) {}
+
+  /** The same rules with empty counters. */
+  async next(): Promise<ReplayPair> {
+    await this.close();
+    return ReplayPair.of(this.sides);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.first.close(), this.second.close()]);
+  }
 }

@@ -21,6 +21,8 @@ export interface ReplaySample {
   /** Null for decisions that rules did not make. */
   readonly facts: Facts | null;
   readonly outcome: "allowed" | "delayed" | "blocked";
+  /** Which counters it was counted in: nodes with a store of their own don't count together. Default: all in one. */
+  readonly place?: string | undefined;
 }
 
 /** What holds beside the rules, for the draft and for the rules in force alike. */

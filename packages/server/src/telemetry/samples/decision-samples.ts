@@ -11,7 +11,7 @@ import {
   type LimitVerdict,
   type ListenerName,
 } from "../reported.js";
-import { type KeySampling, SAMPLES_MS_MAX } from "../tally/key-sampling.js";
+import { isWholeKey, type KeySampling, SAMPLES_MS_MAX } from "../tally/key-sampling.js";
 import { toEndpoint } from "../tally/rule-meters.js";
 import { NamesInRules } from "./fact-names.js";
 import { RefusalQuota } from "./refusal-quota.js";
@@ -115,7 +115,11 @@ export class DecisionSamples implements Samples {
   }
 
   isWhole(key: string, { whole }: Pick<SampleReport, "whole">): boolean {
-    return this.#sampling.isWhole(key, whole);
+    return isWholeKey(key, { ...whole, seed: this.seed });
+  }
+
+  get seed(): number {
+    return this.#sampling.seed;
   }
 
   hashKey(key: string): string {

@@ -31,8 +31,17 @@ export function findLatest(
   return showsKeys ? newest : newest.map((sample) => hide(sample, hashKey));
 }
 
+/** Samples in clear of another node, as a reader of this one may see them: by its hashes, and filtered by them. */
+export function hideOthers(
+  samples: readonly SampledDecision[],
+  query: SamplesQuery,
+  hashKey: KeyHash,
+): readonly SampledDecision[] {
+  return samples.filter(toFilter(query, hashKey)).map((sample) => hide(sample, hashKey));
+}
+
 /** The newest first. */
-export function sortNewest(samples: SampledDecision[]): SampledDecision[] {
+export function sortNewest<S extends SampledDecision>(samples: S[]): S[] {
   return samples.sort((a, b) => b.atMs - a.atMs);
 }
 

@@ -113,6 +113,8 @@ export interface Samples {
   since(sinceMs: number): SampleReport;
   /** Whether every decision about a key is in a report. */
   isWhole(key: string, report: Pick<SampleReport, "whole">): boolean;
+  /** What hashes of keys begin with, by which it is decided which keys are sampled. */
+  readonly seed: number;
   /** A key as readers see it who may not see keys. */
   hashKey(key: string): string;
 }

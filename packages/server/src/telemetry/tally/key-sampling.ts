@@ -34,6 +34,17 @@ export interface WholeKeys {
   readonly hot: readonly number[];
 }
 
+/** The same with what hashes begin with, so that another node can ask about its keys. */
+export interface SampledKeys extends WholeKeys {
+  readonly seed: number;
+}
+
+/** Whether the sequence of a key is whole. */
+export function isWholeKey(key: string, { seed, share, hot }: SampledKeys): boolean {
+  const hash = hashText(key, seed);
+  return hash < share * HASHES && !hot.includes(hash);
+}
+
 /** What sampling is made with. */
 export interface KeySamplingOptions {
   /** What hashes begin with: the same in all processes of a service. */
@@ -119,6 +130,11 @@ export class KeySampling {
     return this.#hash;
   }
 
+  /** What hashes begin with. */
+  get seed(): number {
+    return this.#options.seed;
+  }
+
   /** The hash of a key. */
   hashOf(key: string): number {
     return hashText(key, this.#options.seed);
@@ -141,12 +157,6 @@ export class KeySampling {
       if (this.#changes[i].atMs <= sinceMs) break;
     }
     return { share: below / HASHES, hot: this.#hot.map(({ hash }) => hash) };
-  }
-
-  /** Whether the sequence of a key is whole. */
-  isWhole(key: string, { share, hot }: WholeKeys): boolean {
-    const hash = this.hashOf(key);
-    return hash < share * HASHES && !hot.includes(hash);
   }
 
   #isHot(wanted: number): boolean {

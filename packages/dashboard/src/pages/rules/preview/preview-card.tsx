@@ -6,6 +6,7 @@ import { type ApiError, ask, type RuleProblem } from "../../../api/client.js";
 import { CLEAR_KEYS, useSeesKeys } from "../../../api/session.js";
 import type { Answered } from "../../../api/use-answer.js";
 import { formatCount, formatDuration, formatShare } from "../../../ui/formats/format.js";
+import { Coverage } from "../../../ui/page/coverage.js";
 import { Card, Figure } from "../../../ui/page/page.js";
 import { Loaded } from "../../../ui/page/states.js";
 import { Table } from "../../../ui/tables/table.js";
@@ -89,6 +90,7 @@ function NoTraffic({ data }: { readonly data: Preview }) {
         Send some requests and load this page again, or publish the changed rules with{" "}
         <code>onExceed: shadow</code> first.
       </p>
+      <Coverage nodes={data.nodes} what="Requests" />
       <Unjudged rules={data.unjudgedRules} />
     </>
   );
@@ -108,6 +110,7 @@ function Seen({ data }: { readonly data: Preview }) {
         Replayed, the rules in force decide {formatShare(requests.asDecided / requests.total)} of
         them as they did in production.
       </p>
+      <Coverage nodes={data.nodes} what="Requests" />
       <div class="figures rules-preview-figures">
         <Figure
           name="Newly refused"

@@ -14,9 +14,11 @@ import {
 import { ServerError } from "../../../base/errors.js";
 import { FEED_TYPE } from "../../../control/feed/feed-lines.js";
 import type { FeedServer } from "../../../control/feed/feed-server.js";
+import { ANSWER_BYTES_MAX } from "../../../control/feed/node-question.js";
 import type { Caller } from "../../auth/caller.js";
 import { json, type StreamedReply } from "../../replies/admin-reply.js";
 import { controlAnswers } from "../../replies/control-replies.js";
+import { nodeAnswer } from "../../request/node-answer-shape.js";
 import { nodeLive } from "../../request/node-live-shape.js";
 import { nodeName } from "../../request/node-name.js";
 import { queryNumber } from "../../request/paging.js";
@@ -94,6 +96,23 @@ export const feedRoutes: readonly Route[] = [
     reply: controlAnswers.reported,
     handle: async (_plane, { input, caller }, context) => {
       await feedOf(context).report(input, tokenOf(caller));
+      return json({ reported: true });
+    },
+  }),
+  controlRoute({
+    method: "POST",
+    path: "/v1/control/answer",
+    role: "node",
+    summary: "What a node answers to a question of an operator, which a heartbeat asked.",
+    bodyBytesMax: ANSWER_BYTES_MAX,
+    input: object({
+      ...who,
+      sequence: required(wholeNumber(change), "The last change that it has applied."),
+      answer: required(nodeAnswer, "What was asked for."),
+    }),
+    reply: controlAnswers.reported,
+    handle: (_plane, { input, caller }, context) => {
+      feedOf(context).answer(input, tokenOf(caller));
       return json({ reported: true });
     },
   }),

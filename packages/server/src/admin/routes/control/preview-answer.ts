@@ -1,5 +1,5 @@
-// What a preview of rules answers: the samples of all processes of this node, decided again with what holds beside the
-// rules: exceptions of plans and overrides, switches, blocked callers and tenants.
+// What a preview of rules answers: the samples of this node and, on a control node, of its followers, decided again with
+// what holds beside the rules: exceptions of plans and overrides, switches, blocked callers and tenants.
 
 import { wallMs } from "../../../base/clock.js";
 import {
@@ -10,6 +10,7 @@ import {
 import type { ControlState } from "../../../control/state/state.js";
 import { type Preview, preview } from "../../../core/preview/preview.js";
 import type { RulesText } from "../../../core/rules-text.js";
+import type { Coverage } from "../../fleet/coverage.js";
 import type { AdminContext } from "../../route.js";
 
 /** What is asked. */
@@ -24,14 +25,13 @@ const MINUTE_MS = 60_000;
 
 /** @throws What is wrong with the rules, or ServerError `SLUICE_RULES_BUSY`. */
 export async function previewOf(
-  { core, control }: AdminContext,
+  { core, control, fleet }: AdminContext,
   { text, minutes, showsKeys }: PreviewQuestion,
-): Promise<Preview & { readonly keysShare: number }> {
+): Promise<Preview & { readonly keysShare: number; readonly nodes: Coverage | null }> {
   const { policy } = core;
   const { samples } = core.telemetry;
   const toMs = wallMs();
-  const sinceMs = toMs - minutes * MINUTE_MS;
-  const report = await (control.samplesSince?.(sinceMs) ?? samples.since(sinceMs));
+  const { coverage, ...report } = await fleet.since(minutes * MINUTE_MS);
   const { controlState: state } = control;
   const answer = await preview({
     text,
@@ -45,12 +45,13 @@ export async function previewOf(
     samples: report.samples,
     fromMs: report.fromMs,
     toMs,
-    isWhole: (key) => samples.isWhole(key, report),
+    isWhole: report.isWhole,
   });
   const toKey = (key: string | null) => (key === null || showsKeys ? key : samples.hashKey(key));
   return {
     ...answer,
-    keysShare: report.whole.share,
+    keysShare: report.keysShare,
+    nodes: coverage,
     byKey: answer.byKey.map((each) => ({ ...each, key: toKey(each.key) })),
   };
 }

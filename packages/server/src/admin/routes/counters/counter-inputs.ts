@@ -101,6 +101,7 @@ export const inputs = {
       "Whether rules that don't match but could count the caller are listed too, with their counters. Default false.",
     ),
   }),
+  explainNodes: objectInPlace({ facts: required(facts, "The request.") }),
   reset: withOneKey(objectInPlace(target)),
   unblock: withOneKey(objectInPlace(target)),
   block: withOneKey(
@@ -116,6 +117,6 @@ export const inputs = {
 } as const;
 
 /** A verb with a body. */
-export type CounterVerb = keyof typeof inputs;
+export type CounterVerb = Exclude<keyof typeof inputs, "explainNodes">;
 /** What a verb is given. */
 export type Input<V extends CounterVerb> = ReadAs<(typeof inputs)[V]>;

@@ -21,6 +21,21 @@ export const counterRoutes: readonly Route[] = [
   deciding("check", "Decides a request, and charges it.", verbs.check),
   deciding("peek", "What check would answer; charges nothing.", verbs.peek),
   deciding("explain", "Which rules a request meets, and why.", verbs.explain),
+  route({
+    method: "POST",
+    path: "/v1/explain/nodes",
+    role: "viewer",
+    isRead: true,
+    summary:
+      "How a request stands on the followers of this control node that count in a store of their own.",
+    input: inputs.explainNodes,
+    reply: answers.standings,
+    handle: async ({ core, fleet }, { input }) => {
+      const { asked } = await verbs.toAsked(core, input.facts);
+      const { coverage: nodes, ...standings } = await fleet.standings(asked);
+      return json({ nodes, ...standings });
+    },
+  }),
   acting("reset", "Forgets what a key used under a rule. Blocks stay.", verbs.reset),
   acting("block", "Refuses every request of a key under a rule.", verbs.block),
   acting("unblock", "Ends a block.", verbs.unblock),

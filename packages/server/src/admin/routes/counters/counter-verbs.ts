@@ -185,14 +185,14 @@ function decidingPolicy({ policy, blindPolicy }: Core): Policy {
 }
 
 /** A request that is asked about, as every listener would see it. */
-interface Asked {
+export interface Asked {
   readonly asked: Facts;
   /** Why its caller may not pass, whatever the rules say: its API key is not known, or can't be checked now. */
   readonly refusal?: CallerRefusal;
 }
 
 /** An API key in clear is resolved as on the data plane, where keys are; elsewhere it is hashed. */
-async function toAsked(core: Core, facts: Input<"check">["facts"]): Promise<Asked> {
+export async function toAsked(core: Core, facts: Input<"check">["facts"]): Promise<Asked> {
   const hashed = toFacts(facts, keyOptionsOf(core));
   const { keyResolver, unknownKeys } = core.config.identity;
   if (keyResolver === undefined || facts.apiKey === undefined) return { asked: hashed };
