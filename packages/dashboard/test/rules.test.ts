@@ -44,6 +44,24 @@ describe("the page Rules", () => {
     expect(faults).toEqual([]);
   });
 
+  it("has lines from the first moment on, after the page Live was open", async () => {
+    const { url, gateway } = await startDashboard();
+    const { page, faults } = await openPage(url);
+    const busiest = page.getByRole("region", { name: "Rules in the last second" });
+    const isSeen = async () => {
+      await fetch(`${gateway}/page`);
+      return busiest.getByRole("row", { name: /^everything/ }).textContent();
+    };
+    for (const _ of [1, 2, 3])
+      await expect.poll(isSeen, { interval: 250 }).toMatch(/^everything[1-9]/);
+    // No second of the stream comes any more: what is drawn was there before.
+    await page.route("**/v1/live*", () => {});
+    await page.getByRole("link", { name: "Rules", exact: true }).click();
+    const line = page.getByRole("img", { name: "Requests under everything" });
+    await expect.poll(() => line.locator("polyline").getAttribute("points")).toMatch(/,1\.0( |$)/);
+    expect(faults).toEqual([]);
+  });
+
   it("switches all rules to deny, to off and on again, each with a reason, and the gateway follows", async () => {
     const rules = { version: 1, rules: [{ id: "few", key: "ip", limit: "1/hour" }] };
     const { url, gateway } = await startDashboard({ rules });

@@ -109,7 +109,7 @@ function actsColumn<Row>(
   return {
     name: "",
     cell: (row) => (
-      <div class="actions">
+      <div class="actions access-acts">
         {actsOf(row).map(({ verb, label, open }) => (
           <Button
             key={verb}

@@ -73,7 +73,10 @@ const COLUMNS: readonly Column<Sample>[] = [
       facts === null ? "–" : <KeyText value={`${facts.method} ${facts.path}`} lengthMax={60} />,
   },
   { name: "Rule", cell: ({ rule }) => rule ?? "–" },
-  { name: "Why", cell: ({ reason, delayMs }) => reason ?? waited(delayMs) },
+  {
+    name: "Why",
+    cell: ({ reason, delayMs }) => (reason === null ? waited(delayMs) : REASONS[reason]),
+  },
   {
     name: "Left",
     isNumber: true,
@@ -83,6 +86,17 @@ const COLUMNS: readonly Column<Sample>[] = [
         : `${formatCount(remaining)} of ${formatCount(limit)}`,
   },
 ];
+
+/** Why it was refused, in words. */
+const REASONS: Readonly<Record<NonNullable<Sample["reason"]>, string>> = {
+  limit: "over the limit",
+  blocked: "blocked",
+  identity: "no key to count by",
+  store: "the store was unavailable",
+  denied: "denied by a switch",
+  "unknown-api-key": "unknown API key",
+  "unchecked-api-key": "API key not checked",
+};
 
 function waited(delayMs: number): string {
   return delayMs > 0 ? `waited ${formatDuration(delayMs)}` : "";

@@ -172,9 +172,11 @@ function Elsewhere({ rule }: { readonly rule: ExplainedRule }) {
   if (request === undefined) return null;
   const { method, path } = request;
   return (
-    <Button kind="quiet" onClick={() => setQuery({ method, path })}>
-      Explain {method ?? "GET"} {path ?? "/"} instead
-    </Button>
+    <p class="key-instead">
+      <Button kind="quiet" onClick={() => setQuery({ method, path })}>
+        Explain {method ?? "GET"} {path ?? "/"} instead
+      </Button>
+    </p>
   );
 }
 

@@ -67,7 +67,7 @@ const KEY_COLUMNS: readonly Column<LiveKey>[] = [
     cell: ({ share }) => (
       <span class="live-share">
         <meter min={0} max={1} value={share} aria-label="Share of all decisions" />
-        {formatShare(share)}
+        <span>{formatShare(share)}</span>
       </span>
     ),
   },

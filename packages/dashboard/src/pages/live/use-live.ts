@@ -6,8 +6,11 @@ import type { LiveFleet, LiveRefusal, LiveTick } from "sluice-server/api";
 import type { ApiError } from "../../api/client.js";
 import { openLive } from "../../api/live-stream.js";
 import { useSeesKeys, useSession } from "../../api/session.js";
+import { noteRates } from "../rules/rate-histories.js";
 import { addSecond, type LiveHistory, NO_HISTORY, toHistory } from "./history.js";
 
+/** Of more rules, a second has the busiest. */
+const LISTED_RULES_MAX = 50;
 /** The newest refusals that are listed. */
 const REFUSALS_MAX = 20;
 
@@ -52,7 +55,11 @@ export function useLive(node: string | undefined) {
       {
         onBegin: ({ seconds, refusals }) =>
           take({ kind: "begin", history: toHistory(seconds), refusals: [...refusals] }),
-        onTick: (tick) => take({ kind: "tick", tick }),
+        onTick: (tick) => {
+          // The page Rules shows what the rates were. Of one node, or of the busiest rules alone, it would be wrong.
+          if (node === undefined && tick.rules.length < LISTED_RULES_MAX) noteRates(tick);
+          take({ kind: "tick", tick });
+        },
         onLost: (error) => take({ kind: "lost", error }),
       },
     );

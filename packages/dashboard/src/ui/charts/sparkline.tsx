@@ -12,6 +12,13 @@ const HEIGHT = 24;
 
 /** The last values as a line, scaled to the largest. */
 export function Sparkline({ values, label, kind = "allowed" }: SparklineProps) {
+  // A line needs two values: until then, the page has just been opened, a flat one stands in its place.
+  if (values.length < 2)
+    return (
+      <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
+        <line x1={0} x2={WIDTH} y1={HEIGHT - 1} y2={HEIGHT - 1} />
+      </svg>
+    );
   const top = Math.max(1e-9, ...values);
   const step = WIDTH / Math.max(1, values.length - 1);
   const points = values

@@ -7,7 +7,12 @@ const DAY_MS = 24 * HOUR_MS;
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
-const percents = new Intl.NumberFormat("en", { style: "percent", maximumSignificantDigits: 3 });
+const small = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
+const percents = new Intl.NumberFormat("en", { style: "percent", maximumFractionDigits: 1 });
+const smallPercents = new Intl.NumberFormat("en", {
+  style: "percent",
+  maximumSignificantDigits: 1,
+});
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const absolute = new Intl.DateTimeFormat("en", {
   dateStyle: "medium",
@@ -25,14 +30,14 @@ export function formatShort(value: number): string {
   return short.format(value);
 }
 
-/** `12.3/s`. */
+/** `12.3/s`, `4.9/s`. */
 export function formatRate(perSecond: number): string {
-  return `${short.format(perSecond)}/s`;
+  return `${(perSecond < 10 ? small : short).format(perSecond)}/s`;
 }
 
-/** `12.3%`, of a share between 0 and 1. */
+/** `12.3%`, `0.04%`, of a share between 0 and 1. */
 export function formatShare(share: number): string {
-  return percents.format(share);
+  return (share < 0.001 ? smallPercents : percents).format(share);
 }
 
 /** `0.4 ms`, `12 s`, `3 min`, `29 days`: one unit, rounded. */

@@ -2,10 +2,10 @@
 
 import { useState } from "preact/hooks";
 import type { Removal } from "../../../ui/dialogs/remove-dialog.js";
-import { Time } from "../../../ui/formats/time.js";
 import { Badge } from "../../../ui/page/page.js";
 import type { Column } from "../../../ui/tables/table.js";
 import { Expiry } from "../expiry.js";
+import { LastUsed } from "../last-used.js";
 import { ListTab, type RowAct } from "../list-tab.js";
 import { type ApiKey, NewKeyDialog, RotateDialog } from "./key-dialogs.js";
 import { SecretDialog } from "./secret-dialog.js";
@@ -62,7 +62,7 @@ const COLUMNS: readonly Column<ApiKey>[] = [
   { name: "Scopes", cell: ({ scopes }) => (scopes.length === 0 ? "–" : scopes.join(", ")) },
   {
     name: "Last used",
-    cell: ({ lastUsedAtMs }) => (lastUsedAtMs === null ? "not yet" : <Time atMs={lastUsedAtMs} />),
+    cell: ({ lastUsedAtMs }) => <LastUsed hourMs={lastUsedAtMs} />,
   },
   {
     name: "Expires",

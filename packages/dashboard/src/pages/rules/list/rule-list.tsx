@@ -15,7 +15,8 @@ import { Badge, Card, Page } from "../../../ui/page/page.js";
 import { Empty, Loaded } from "../../../ui/page/states.js";
 import { type Column, Table } from "../../../ui/tables/table.js";
 import { HISTORY_ADDRESS, RULES_ADDRESS, toEditAddress, toRuleAddress } from "../addresses.js";
-import { type RateHistory, type Rates, sayWhere, useRates } from "../rates.js";
+import type { RateHistory } from "../rate-histories.js";
+import { type Rates, sayWhere, useRates } from "../rates.js";
 import { type RuleView, sayMatch, sayRule, statesOf } from "../words.js";
 import { AllRulesState, KillSwitch } from "./kill-switch.js";
 

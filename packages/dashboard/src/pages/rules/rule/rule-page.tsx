@@ -11,7 +11,8 @@ import { Badge, Card, Page } from "../../../ui/page/page.js";
 import { Empty, Loaded } from "../../../ui/page/states.js";
 import { Table } from "../../../ui/tables/table.js";
 import { RULES_ADDRESS, toEditPlaceAddress, toKeyAddress } from "../addresses.js";
-import { type RateHistory, useRates } from "../rates.js";
+import type { RateHistory } from "../rate-histories.js";
+import { useRates } from "../rates.js";
 import {
   type RuleView,
   sayAlgorithms,
