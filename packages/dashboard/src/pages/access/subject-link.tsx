@@ -7,7 +7,8 @@ import { toUrl } from "../../ui/url-query.js";
 export function SubjectLink({ subject }: { readonly subject: string }) {
   const colon = subject.indexOf(":");
   const value = subject.slice(colon + 1);
-  const text = <KeyText value={subject} />;
-  if (value.includes("/")) return text;
-  return <a href={toUrl("/dashboard/key", { [subject.slice(0, colon)]: value })}>{text}</a>;
+  const href = value.includes("/")
+    ? undefined
+    : toUrl("/dashboard/key", { [subject.slice(0, colon)]: value });
+  return <KeyText value={subject} href={href} />;
 }

@@ -7,7 +7,7 @@ import { useAnswer } from "../../api/use-answer.js";
 import { Time } from "../../ui/formats/time.js";
 import { Badge } from "../../ui/page/page.js";
 import { Loaded } from "../../ui/page/states.js";
-import { KeyText } from "../../ui/text/key-text.js";
+import { escapeUnseen, KeyText } from "../../ui/text/key-text.js";
 import { EntityDiff } from "./entity-diff.js";
 
 type AuditedChange = ReplyOf<"audit">["items"][number];
@@ -38,7 +38,7 @@ export function AuditEntry({ entry }: { readonly entry: AuditedChange }) {
           </span>
           {reason !== "" && (
             <span class="audit-why">
-              <bdi>{reason}</bdi>
+              <bdi>{escapeUnseen(reason)}</bdi>
             </span>
           )}
         </summary>

@@ -9,6 +9,7 @@ import { InTime } from "../../ui/formats/time.js";
 import { Coverage } from "../../ui/page/coverage.js";
 import { Badge, Card } from "../../ui/page/page.js";
 import { type Column, Table } from "../../ui/tables/table.js";
+import { KeyText } from "../../ui/text/key-text.js";
 import type { Facts } from "./lookup.js";
 
 type Standings = ReplyOf<"standings">;
@@ -79,7 +80,7 @@ function usedShare({ counter: { limit, remaining, blockedMs } }: Row): number {
 
 const COLUMNS: readonly Column<Row>[] = [
   { name: "Node", cell: ({ node }) => node },
-  { name: "Rule", cell: ({ rule }) => rule },
+  { name: "Rule", cell: ({ rule }) => <KeyText value={rule} lengthMax={40} /> },
   {
     name: "Used",
     cell: ({ node, rule, counter: { limit, remaining } }) => (

@@ -161,7 +161,8 @@ function RuleLink({ rule }: { readonly rule: string }) {
 
 /** Hashes of keys can't be looked up. */
 function KeyLink({ rule, value }: { readonly rule: string; readonly value: string }) {
-  const text = <KeyText value={value} lengthMax={40} />;
-  if (value.startsWith("hmac:")) return text;
-  return <a href={toUrl("/dashboard/key", { rule, key: value })}>{text}</a>;
+  const href = value.startsWith("hmac:")
+    ? undefined
+    : toUrl("/dashboard/key", { rule, key: value });
+  return <KeyText value={value} lengthMax={40} href={href} />;
 }

@@ -8,6 +8,8 @@ interface KeyTextProps {
   readonly value: string;
   /** Characters that are shown before the rest is cut off. */
   readonly lengthMax?: number;
+  /** Where it leads. Default: nowhere. */
+  readonly href?: string | undefined;
 }
 
 const LENGTH_MAX = 80;
@@ -18,16 +20,19 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 const JOINER = "\u200d";
 
 /** A string of a caller, in the letters of code. */
-export function KeyText({ value, lengthMax = LENGTH_MAX }: KeyTextProps) {
+export function KeyText({ value, lengthMax = LENGTH_MAX, href }: KeyTextProps) {
   const [isWhole, setIsWhole] = useState(false);
   const letters = [...value];
   const isLong = letters.length > lengthMax;
   const shown = isLong && !isWhole ? letters.slice(0, lengthMax).join("") : value;
+  const text = (
+    <bdi>
+      <code>{escapeUnseen(shown)}</code>
+    </bdi>
+  );
   return (
     <span class="key-text">
-      <bdi>
-        <code>{escapeUnseen(shown)}</code>
-      </bdi>
+      {href === undefined ? text : <a href={href}>{text}</a>}
       {isLong && (
         <Button kind="quiet" isPressed={isWhole} onClick={() => setIsWhole(!isWhole)}>
           {isWhole ? "Show less" : `… all ${letters.length} characters`}

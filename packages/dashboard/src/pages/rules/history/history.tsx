@@ -8,6 +8,7 @@ import { NeedsControlPlane } from "../../../ui/page/control-plane.js";
 import { Badge, Card, Page } from "../../../ui/page/page.js";
 import { Loaded } from "../../../ui/page/states.js";
 import { Table } from "../../../ui/tables/table.js";
+import { escapeUnseen } from "../../../ui/text/key-text.js";
 import { HISTORY_ADDRESS, RULES_ADDRESS, toEditAddress, toVersionAddress } from "../addresses.js";
 import { type VersionHead, VersionState } from "./version-state.js";
 
@@ -92,8 +93,14 @@ function VersionPage({ after, until }: VersionPageProps) {
                     cell: ({ publishedAtMs }) =>
                       publishedAtMs === undefined ? "–" : <Time atMs={publishedAtMs} />,
                   },
-                  { name: "By", cell: ({ publishedBy }) => <bdi>{publishedBy ?? "–"}</bdi> },
-                  { name: "Note", cell: ({ note }) => <bdi>{note === "" ? "–" : note}</bdi> },
+                  {
+                    name: "By",
+                    cell: ({ publishedBy }) => <bdi>{escapeUnseen(publishedBy ?? "–")}</bdi>,
+                  },
+                  {
+                    name: "Note",
+                    cell: ({ note }) => <bdi>{note === "" ? "–" : escapeUnseen(note)}</bdi>,
+                  },
                   {
                     name: "Based on",
                     isNumber: true,

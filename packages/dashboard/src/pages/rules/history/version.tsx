@@ -14,6 +14,7 @@ import { NeedsControlPlane } from "../../../ui/page/control-plane.js";
 import { Card, Page } from "../../../ui/page/page.js";
 import { Loaded } from "../../../ui/page/states.js";
 import { CopyButton } from "../../../ui/text/copy.js";
+import { escapeUnseen } from "../../../ui/text/key-text.js";
 import { LongText } from "../../../ui/text/long-text.js";
 import { HISTORY_ADDRESS, toEditAddress, toReviewAddress, toVersionAddress } from "../addresses.js";
 import { RuleSetDiff } from "./rule-set-diff.js";
@@ -46,7 +47,7 @@ function Content({ number }: { readonly number: number }) {
       {(version) => (
         <div class="grid">
           <Card
-            title={version.note === "" ? "No note" : version.note}
+            title={version.note === "" ? "No note" : escapeUnseen(version.note)}
             actions={<VersionState status={version.status} />}
             isWide
           >
@@ -81,7 +82,7 @@ function Published({ version: { publishedAtMs, publishedBy } }: { readonly versi
   if (publishedAtMs === undefined) return null;
   return (
     <>
-      Published <Time atMs={publishedAtMs} /> by <bdi>{publishedBy}</bdi>.
+      Published <Time atMs={publishedAtMs} /> by <bdi>{escapeUnseen(publishedBy ?? "–")}</bdi>.
     </>
   );
 }

@@ -10,6 +10,7 @@ import { Coverage } from "../../../ui/page/coverage.js";
 import { Card, Figure } from "../../../ui/page/page.js";
 import { Loaded } from "../../../ui/page/states.js";
 import { Table } from "../../../ui/tables/table.js";
+import { KeyText } from "../../../ui/text/key-text.js";
 import { toKeyAddress, toRuleAddress } from "../addresses.js";
 import { Problems } from "./problems.js";
 
@@ -17,6 +18,8 @@ import { Problems } from "./problems.js";
 export type Preview = ReplyOf<"preview">;
 
 const SHOWN_MAX = 20;
+/** The list has half the width of the page. */
+const KEY_LENGTH_MAX = 40;
 
 /** A preview, or why there is none. */
 export interface Previewed extends Answered<Preview> {
@@ -197,12 +200,14 @@ function Keys({ keys }: { readonly keys: Preview["byKey"] }) {
         {
           name: "Key",
           cell: ({ rule, key }) =>
-            key === null || rule === null || !seesKeys ? (
-              <code>{key ?? "–"}</code>
+            key === null ? (
+              "–"
             ) : (
-              <a href={toKeyAddress(rule, key)}>
-                <bdi>{key}</bdi>
-              </a>
+              <KeyText
+                value={key}
+                lengthMax={KEY_LENGTH_MAX}
+                href={rule === null || !seesKeys ? undefined : toKeyAddress(rule, key)}
+              />
             ),
         },
         { name: "Rule", cell: ({ rule }) => <RuleName rule={rule} /> },

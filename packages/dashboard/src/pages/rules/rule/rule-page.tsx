@@ -10,6 +10,7 @@ import { useHasControlPlane } from "../../../ui/page/control-plane.js";
 import { Badge, Card, Page } from "../../../ui/page/page.js";
 import { Empty, Loaded } from "../../../ui/page/states.js";
 import { Table } from "../../../ui/tables/table.js";
+import { KeyText } from "../../../ui/text/key-text.js";
 import { RULES_ADDRESS, toEditPlaceAddress, toKeyAddress } from "../addresses.js";
 import type { RateHistory } from "../rate-histories.js";
 import { useRates } from "../rates.js";
@@ -172,6 +173,9 @@ function Facts({ rule }: { readonly rule: RuleView }) {
   );
 }
 
+/** The list has half the width of the page. */
+const KEY_LENGTH_MAX = 40;
+
 interface KeysProps {
   readonly rule: string;
   readonly top: ReplyOf<"top"> | undefined;
@@ -193,14 +197,13 @@ function Keys({ rule, top, of, seesKeys }: KeysProps) {
       columns={[
         {
           name: "Key",
-          cell: ({ key }) =>
-            seesKeys ? (
-              <a href={toKeyAddress(rule, key)}>
-                <bdi>{key}</bdi>
-              </a>
-            ) : (
-              <code>{key}</code>
-            ),
+          cell: ({ key }) => (
+            <KeyText
+              value={key}
+              lengthMax={KEY_LENGTH_MAX}
+              href={seesKeys ? toKeyAddress(rule, key) : undefined}
+            />
+          ),
         },
         { name: "Requests", isNumber: true, cell: ({ perSecond }) => formatRate(perSecond) },
         {
