@@ -35,7 +35,7 @@ export function findLatest(
 export function hideOthers(
   samples: readonly SampledDecision[],
   query: SamplesQuery,
-  hashKey: KeyHash,
+  hashKey: HashKey,
 ): readonly SampledDecision[] {
   return samples.filter(toFilter(query, hashKey)).map((sample) => hide(sample, hashKey));
 }
