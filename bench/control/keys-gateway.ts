@@ -32,7 +32,7 @@ import { newFolder, snapshotText } from "./nodes.js";
 /** Pairs of processes, and rounds of each: warming them up takes most of the time, so several rounds share it. */
 const PAIRS = effort({ full: 3, quick: 1 });
 const ROUNDS = effort({ full: 3, quick: 1 });
-/** Of the gateway's processor time. */
+/** Seconds of the gateway's processor time in a round. */
 const ROUND_SECONDS = effort({ full: 1.5, quick: 0.5 });
 /** Enough for all keys to be verified by their SHA-256, which is done once for each. */
 const WARM_UP_SECONDS = effort({ full: 8, quick: 0.5 });

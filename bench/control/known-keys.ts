@@ -4,7 +4,7 @@ import { RandomIds } from "../random.js";
 
 export const KEYS = 100_000;
 export const TENANTS = 1_000;
-/** Of a key as it is sent. */
+/** Characters of a key as it is sent. */
 export const KEY_LENGTH = 56;
 export const PLANS = ["free", "pro", "max"] as const;
 

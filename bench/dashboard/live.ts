@@ -8,7 +8,7 @@ import { askProxy } from "../service/proxies-load.js";
 import { startLiveService } from "./live-page.js";
 
 const ROUNDS = effort({ full: 9, quick: 1 });
-/** Of the service's processor time: long enough for several events. */
+/** Seconds of the service's processor time in a round: long enough for several events. */
 const ROUND_SECONDS = effort({ full: 4, quick: 1 });
 const WARM_UP_SECONDS = effort({ full: 3, quick: 0.5 });
 const PAGES = 200;

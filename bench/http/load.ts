@@ -19,14 +19,14 @@ const run = promisify(execFile);
 /** What a server did. */
 export interface Work {
   readonly requests: number;
-  /** Of processor time. */
+  /** The processor time that it took. */
   readonly cpuSeconds: number;
 }
 
 /** One side of a benchmark, ready to be asked. */
 export interface RunningSide {
   readonly side: Side;
-  /** Asks for so long. Throws if any request was refused. */
+  /** Sends requests for this long. Throws if any was refused. */
   ask(seconds: number): Promise<Work>;
   stop(): void;
 }

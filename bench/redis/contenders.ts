@@ -59,14 +59,14 @@ export async function flexibleConsumes(redis: RedisProcess, keys: number): Promi
   return toContender(name, keys, (key) => consume(limiter, key));
 }
 
-/** Of a Sluice limiter over Redis; an error if anything but Redis answered. */
+/** One check of a Sluice limiter over Redis; an error if anything but Redis answered. */
 export async function checkStrictly(limiter: Limiter<false>, key: string): Promise<boolean> {
   const { allowed, source } = await limiter.check(key);
   if (source !== "store") throw new Error(`answered by ${source}: not a figure of Redis`);
   return allowed;
 }
 
-/** Of rate-limiter-flexible: a rejection is a refusal. */
+/** One check of rate-limiter-flexible: a rejection is a refusal. */
 export async function consume(limiter: RateLimiterRedis, key: string): Promise<boolean> {
   try {
     await limiter.consume(key);

@@ -9,7 +9,7 @@ import { type RedisProcess, startRedis } from "sluice-test-servers";
 export interface CommandCount {
   /** Calls of scripts: all that a Sluice store sends to decide, lease or refund. */
   readonly scripts: number;
-  /** The same and whatever scripts called inside. INFO, which the benchmark itself asks, is out. */
+  /** The same, with the commands that scripts called. INFO, which the benchmark itself sends, is left out. */
   readonly all: number;
 }
 

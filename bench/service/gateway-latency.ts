@@ -14,7 +14,7 @@ import type { Pace, Waits } from "./proxies-pace.js";
 const ROUNDS = effort({ full: 7, quick: 1 });
 const ROUND_SECONDS = effort({ full: 3, quick: 1 });
 const PEAK_SECONDS = effort({ full: 3, quick: 1 });
-/** Of what it can carry. */
+/** The share of its capacity that it is loaded with. */
 const LOAD_SHARE = 0.1;
 
 interface Report {

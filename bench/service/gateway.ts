@@ -8,7 +8,7 @@ import { inTurn } from "../harness.js";
 import { askProxy, type ProxyName, startProxies } from "./proxies-load.js";
 
 const ROUNDS = effort({ full: 9, quick: 1 });
-/** Of the proxy's processor time. */
+/** Seconds of the proxy's processor time in a round. */
 const ROUND_SECONDS = effort({ full: 1.5, quick: 0.5 });
 const WARM_UP_SECONDS = effort({ full: 2, quick: 0.5 });
 

@@ -17,7 +17,7 @@ import type { ProxySide } from "./proxies.js";
 
 /** The processor of what is measured. */
 export const PROXY_CPU = "0";
-/** Of the load. */
+/** The processor of the load. */
 export const LOAD_CPU = "1";
 const CONNECTIONS = 64;
 /** In which the system counts processor time. */

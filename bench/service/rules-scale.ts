@@ -12,7 +12,7 @@ import { askProxy, type RunningProxy, startProxies } from "./proxies-load.js";
 import { FEW_RULES, MANY_RULES, toRulesFile, toScript } from "./rules-traffic.js";
 
 const ROUNDS = effort({ full: 9, quick: 1 });
-/** Of the gateway's processor time. */
+/** Seconds of the gateway's processor time in a round. */
 const ROUND_SECONDS = effort({ full: 1.5, quick: 0.5 });
 const WARM_UP_SECONDS = effort({ full: 2.5, quick: 0.5 });
 const WEIGHINGS = effort({ full: 3, quick: 1 });

@@ -10,7 +10,7 @@ import { inTurn } from "../harness.js";
 import { askProxy, startProxies } from "./proxies-load.js";
 
 const ROUNDS = effort({ full: 5, quick: 1 });
-/** Of the gateway's processor time. */
+/** Seconds of the gateway's processor time in a round. */
 const ROUND_SECONDS = effort({ full: 1.5, quick: 0.5 });
 const WARM_UP_SECONDS = effort({ full: 1, quick: 0.5 });
 /** The two gateways. */

@@ -19,7 +19,7 @@ type Services = readonly number[];
 const SIDES: readonly Services[] = [[2], [1], [1, 1]];
 const REFERENCES = ["one process", "two processes that share nothing"];
 const MANY_ADDRESSES = "10000";
-/** Of the service's processor time. Each process has a compiler of its own to warm up. */
+/** Seconds of the service's processor time in a round. Each process has its own compiler to warm up. */
 const ROUND_SECONDS = effort({ full: 0.75, quick: 0.5 });
 const WARM_UP_SECONDS = effort({ full: 2, quick: 0.5 });
 const WARM_UP_CALLS = effort({ full: 40_000, quick: 10_000 });

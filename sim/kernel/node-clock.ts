@@ -26,7 +26,7 @@ export class NodeClock implements Clock {
     });
   }
 
-  /** The process is gone: none of its timers runs any more. */
+  /** The process has ended: none of its timers fires. */
   stop(): void {
     this.#isStopped = true;
   }

@@ -17,7 +17,7 @@ export interface LiveListener {
 /** Between attempts: doubled each time. */
 const RETRY_MS = 500;
 const RETRY_MS_MAX = 8_000;
-/** The service sends each second: after so long without anything the connection counts as lost. */
+/** The service sends every second: after this long without anything the connection counts as lost. */
 const SILENCE_MS_MAX = 6_000;
 
 /** What is streamed. */

@@ -91,7 +91,7 @@ function Content({ state, setState, onRetry }: ContentProps) {
   }
 }
 
-/** The state after a login. What another user or a more powerful role had on the page is not shown any more. */
+/** The state after a login. What another user or a more powerful role had on the page is no longer shown. */
 function toIn(session: Session, old?: In): In {
   const isSamePage =
     old === undefined ||

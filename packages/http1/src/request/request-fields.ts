@@ -194,7 +194,7 @@ function isHost(host: string): boolean {
   return /^(?:[\w.~!$&'()*+;=%-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i.test(host);
 }
 
-/** Of these fields only the first line counts, as in Node. */
+/** Fields of which only the first line counts, as in Node. */
 const FIRST_COUNTS: ReadonlySet<string> = new Set([
   "age",
   "content-length",

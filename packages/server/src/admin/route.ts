@@ -26,9 +26,9 @@ export type RouteRole = "open" | Role;
 export interface AdminContext {
   readonly core: Core;
   readonly control: AdminControl;
-  /** Of the package. */
+  /** The version of the package. */
   readonly version: string;
-  /** Who sees keys as they are. */
+  /** Which callers see keys in clear. */
   readonly clearKeys: ClearKeys;
   /** Sessions of browsers. */
   readonly logins: Logins;
@@ -60,7 +60,7 @@ interface Declaration<Query, Input> {
   readonly role: RouteRole;
   /** One sentence for the OpenAPI document. */
   readonly summary: string;
-  /** Of a method that is not GET: it changes nothing, so a viewer may use it. Default false. */
+  /** Whether the route changes nothing although its method is not GET, so that a viewer may use it. Default false. */
   readonly isRead?: boolean;
   /** Default: the query is not read. */
   readonly query?: Shape<Query>;
@@ -68,9 +68,9 @@ interface Declaration<Query, Input> {
   readonly input?: Shape<Input>;
   /** Bytes of a body. Default 65,536. */
   readonly bodyBytesMax?: number;
-  /** Of the body of an answer; undefined for one that is not JSON. */
+  /** The shape of the answer's body; undefined if it is not JSON. */
   readonly reply: Shape<unknown> | undefined;
-  /** Of an answer. Default 200. */
+  /** The status of the answer. Default 200. */
   readonly status?: number;
 }
 

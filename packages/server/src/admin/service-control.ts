@@ -46,7 +46,7 @@ export interface AdminControl {
   latestSamples?(query: SamplesQuery): Promise<readonly SampledDecision[]>;
   /** All decisions about sampled keys since a time by the wall clock. Default: those of this process. */
   samplesSince?(sinceMs: number): Promise<SampleReport>;
-  /** Of this node, as `GET /v1/nodes` shows it. Default: it has no name, since it has no `control`. */
+  /** The name of this node, as `GET /v1/nodes` shows it. Default: it has no name, since it has no `control`. */
   nodeName?(): string;
   /**
    * The control plane: its collections on a control node, and the control node's address on a follower. Undefined

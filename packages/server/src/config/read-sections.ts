@@ -80,7 +80,7 @@ function variableOf(path: Path, variables: ReadonlyMap<string, string>): string 
   return undefined;
 }
 
-/** What stands in the file for values with variables, by their paths as strings. */
+/** Values with variables, as the file has them, by their path as a string. */
 type Written = ReadonlyMap<string, string>;
 
 /** Reads sections one by one, and adds what is wrong to the problems of the whole. */
@@ -136,7 +136,7 @@ function hasCredentials(text: string): boolean {
   return /\/\/[^/\s]*@/.test(text);
 }
 
-/** What a variable stands for may be anywhere in a message, cut off and escaped: all that is quoted goes. */
+/** The value of a variable may be anywhere in a message, cut off or escaped, so everything that is quoted is removed. */
 function concealIn(message: string, name: SectionName, written: Written): string {
   const hasVariables = [...written.keys()].some((path) => path.split(/[.[]/, 1)[0] === name);
   return hasVariables ? message.replace(/"(?:[^"\\]|\\.)*"/g, '"…"') : message;

@@ -33,7 +33,7 @@ import { readExceptions } from "./state/policy-inputs.js";
 /** What a control plane is made of. */
 export interface ControlPlaneOptions {
   readonly database: Database;
-  /** Of the database, with an absolute path, for threads with connections of their own. Default: there are none. */
+  /** The URL of the database, with an absolute path, for threads with their own connections. Default: there are no such threads. */
   readonly databaseUrl?: string;
   /** Resolves when this node enforces the changes up to a sequence number. Default: changes don't wait. */
   readonly enforce?: (sequence: number) => Promise<void>;

@@ -16,7 +16,7 @@ const UNRECORDED_MAX = 100;
 
 /** What rules are switched with. */
 export interface NodeSwitchingParts {
-  /** Of the node. */
+  /** The name of the node. */
   readonly name: string;
   readonly switches: NodeSwitches;
   /** Undefined on a follower: it has no audit log. */

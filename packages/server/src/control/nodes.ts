@@ -14,7 +14,7 @@ export interface NodeStatus {
   /** As configured, or with a number (`web~2`) if another node has the same name. */
   readonly name: string;
   readonly kind: "control" | "follower";
-  /** Of Sluice. */
+  /** The version of Sluice. */
   readonly version: string;
   /** The last change that it has applied, as far as is known. */
   readonly sequence: number;
@@ -31,7 +31,7 @@ export interface NodeStatus {
 /** What is in a row. */
 interface NodeRecord {
   readonly version: string;
-  /** Of the process that wrote it; undefined in rows of earlier versions. */
+  /** The id of the process that wrote it; undefined in rows of earlier versions. */
   readonly instance?: string;
   readonly sequence: number;
   readonly followers: readonly FollowerStatus[];
@@ -50,7 +50,7 @@ const FORGET_MS = 86_400_000;
 
 /** Options of {@link ControlNodes}. */
 export interface ControlNodesOptions {
-  /** Of this node, as configured. */
+  /** The name of this node, as configured. */
   readonly name: string;
   /** Distinguishes this process from others of the same name. */
   readonly instance: string;

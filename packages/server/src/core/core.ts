@@ -13,7 +13,7 @@ export interface Core {
   readonly clock: Clock;
   /** The store that both policies count in. */
   readonly store: Store;
-  /** Of the gateway, which sees responses. */
+  /** The policy of the gateway, which sees responses. */
   readonly policy: Policy;
   /**
    * Of listeners that see no response, the decision API and forward-auth, over the same rules and the same

@@ -194,7 +194,7 @@ function needsBlind({ decision }: Config): boolean {
   return decision !== undefined;
 }
 
-/** Of the gateway. */
+/** The policy of the gateway, which sees responses. */
 function createSeeingPolicy({ telemetry, ...common }: PolicyParts): Policy {
   return createPolicy({
     ...common,
@@ -202,7 +202,7 @@ function createSeeingPolicy({ telemetry, ...common }: PolicyParts): Policy {
   });
 }
 
-/** Of all other listeners. */
+/** The policy of all other listeners, which don't see responses. */
 function createBlindPolicy({ telemetry, ...common }: PolicyParts): Policy {
   return createPolicy({
     ...common,

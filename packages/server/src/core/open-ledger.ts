@@ -35,7 +35,7 @@ export interface OpenLedger extends OpenStore {
 
 /** What a ledger is opened with. */
 export interface OpenLedgerOptions extends OpenStoreOptions {
-  /** Who writes, as entries and `sluice ledger reconcile` name it: this process. */
+  /** The name of this process, in entries and in `sluice ledger reconcile`. */
   readonly actor: string;
 }
 

@@ -45,7 +45,7 @@ function openMemory(
   return { ...ALWAYS_THERE, name: "memory", store, close: async () => store.close() };
 }
 
-/** Of a store that can't be unavailable. */
+/** The availability of a store that can't be unavailable. */
 export const ALWAYS_THERE = {
   awaySinceMs: () => undefined,
   problem: () => undefined,

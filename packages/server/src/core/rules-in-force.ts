@@ -100,7 +100,7 @@ export class RulesInForce implements ReloadableRules {
   #source: RulesSource;
   #written: WrittenRules;
   #watch: RulesWatch | undefined;
-  /** Of the latest complaint, so that the watch does not repeat what a reload has just said. */
+  /** The latest problem that was reported, so that the watch does not repeat what a reload has just said. */
   #complaint: string | undefined;
   #stopMending: CancelTimer | undefined;
 

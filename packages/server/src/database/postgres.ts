@@ -69,7 +69,7 @@ class PostgresDatabase implements Database {
   readonly transactionsMax = CONNECTIONS_MAX;
   readonly #pool: pg.Pool;
   readonly #announcements: Announcements;
-  /** Of prepared statements, which all connections know by the same names. */
+  /** The names of prepared statements, the same on all connections. */
   readonly #names = new Map<string, string>();
 
   constructor(config: pg.ClientConfig) {

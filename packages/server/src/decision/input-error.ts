@@ -16,7 +16,7 @@ export class InputError extends Error {
     this.#problem = problem;
   }
 
-  /** Says that the value stands in this field, or in this place of a list. */
+  /** Records that the value is in this field, or at this index of a list. */
   within(step: string | number): this {
     const isIdentifier = typeof step === "string" && /^[A-Za-z_]\w*$/.test(step);
     const text = isIdentifier ? step : `[${JSON.stringify(step)}]`;
@@ -61,7 +61,7 @@ class FirstProblemReading extends Reading {
     throw error;
   }
 
-  /** Of maps and lists no more than that they are. */
+  /** Maps and lists are shown by their kind only. */
   override show(value: unknown): string {
     return show(value);
   }

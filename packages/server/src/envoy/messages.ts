@@ -38,7 +38,7 @@ export const UNIT_MS: readonly number[] = [
 /** The largest number of 32 bits: what is left where there is no limit. */
 export const UINT32_MAX = 4_294_967_295;
 
-/** A pair of a descriptor. */
+/** An entry of a descriptor: a key and its value. */
 export interface DescriptorEntry {
   readonly key: string;
   readonly value: string;
@@ -65,7 +65,7 @@ export interface Descriptor {
 export interface RateLimitRequest {
   readonly domain: string;
   readonly descriptors: readonly Descriptor[];
-  /** 0 stands for 1. */
+  /** The number of hits; 0 means 1. */
   readonly hits: number;
 }
 

@@ -8,7 +8,7 @@ import type { Core } from "../core/core.js";
 import type { LedgerReader } from "../ledger/queries/ledger-reader.js";
 
 const DAY_MS = 86_400_000;
-/** Usage is shown for so long. */
+/** The time span for which usage is shown. */
 const SHOWN_MS = 31 * DAY_MS;
 /** A gateway knows the calendar of no tenant. */
 const TIME_ZONE = "UTC";

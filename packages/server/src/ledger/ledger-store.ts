@@ -30,7 +30,7 @@ import { statements } from "./sql/statements.js";
 
 /** Options of {@link LedgerStore}. */
 export interface LedgerStoreOptions {
-  /** Who writes: the name of the node. */
+  /** The name of the node, in entries. */
   readonly actor: string;
   /** Wall time. */
   readonly clock: Clock;
@@ -45,7 +45,7 @@ export interface LedgerStoreOptions {
    * every decision locks and reads its accounts.
    */
   readonly accountsCachedMax?: number;
-  /** Of the idempotency keys of requests that bring none; no two processes may have the same. Default: random. */
+  /** The prefix of idempotency keys for requests without one; no two processes may have the same. Default: random. */
   readonly keyPrefix?: string;
 }
 

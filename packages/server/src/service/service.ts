@@ -152,7 +152,7 @@ class RunningService implements Service {
   readonly #readiness: Readiness;
   readonly #rules: ReloadableRules;
   readonly #config: ConfigInForce;
-  /** Of this process. */
+  /** The listeners of this process. */
   #listeners: readonly Listener[] = [];
   readonly #reloadOnce = oneAtATime(async () => {
     await reloadAll({

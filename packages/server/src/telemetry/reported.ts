@@ -66,7 +66,7 @@ export interface ControlFigures {
 
 /** What metrics show of webhooks. */
 export interface WebhookFigures {
-  /** Of deliveries that this process sent since its start, by what became of them. */
+  /** Deliveries that this process sent since its start, by their outcome. */
   readonly outcomes: Readonly<Record<"delivered" | "retried" | "failed" | "expired", number>>;
   /** Deliveries on their way, of all nodes. */
   readonly pending: number;

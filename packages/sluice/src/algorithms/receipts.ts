@@ -15,7 +15,7 @@ export interface UseAfter {
   readonly nowMs: number;
 }
 
-/** The numbers of a receipt that is out: what it stands for may be lowered. */
+/** The numbers of an open receipt: what it stands for may be lowered. */
 export type OpenReceiptNumbers = Omit<Receipt, "lowered"> & { lowered: number };
 
 /** The holder of an outstanding receipt. */

@@ -20,7 +20,7 @@ export interface Reservation<IsSync extends boolean = true> extends Decision {
    * excess is debt. A second settlement is an error.
    */
   commit(actualCost: number, options?: TimeOptions): MaybeSync<void, IsSync>;
-  /** Gives everything back; does nothing once settled, so it may stand in a `finally`. */
+  /** Refunds everything; does nothing once settled, so it may be in a `finally` block. */
   cancel(options?: TimeOptions): MaybeSync<void, IsSync>;
 }
 

@@ -13,7 +13,7 @@ import {
   type RuleSet,
 } from "./rule.js";
 
-/** Kept as it is; units used carried over to other numbers; or nothing used any more. */
+/** Kept as it is; used units carried over to other numbers; or reset to nothing used. */
 export type CounterFate = "kept" | "carried" | "empty";
 
 /** A limit whose counters don't stay as they are. */

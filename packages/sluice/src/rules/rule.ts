@@ -92,7 +92,7 @@ export interface ResponseCondition {
   readonly isCounted: boolean;
 }
 
-/** Who is never counted. */
+/** The callers that are never counted. */
 export interface Exempt {
   readonly ips: CidrList | undefined;
   /** The ranges of `ips` as they were written. */
@@ -188,7 +188,7 @@ export interface Rule {
   /** Into how many counters a limit that many share is cut; 1 is not at all. */
   readonly shards: number;
   readonly exempt: Exempt;
-  /** Where it stands in its file, as `sluice.yaml:14`; undefined if it comes from code. */
+  /** Its place in its file, such as `sluice.yaml:14`; undefined if it comes from code. */
   readonly place: string | undefined;
 }
 
@@ -219,7 +219,7 @@ export interface RuleSet {
   readonly isEnabled: boolean;
   /** How many bits of an IPv6 address are one client; default 64. */
   readonly ipv6Prefix: number;
-  /** Of every rule. */
+  /** The callers that are exempt from every rule. */
   readonly exempt: Exempt;
   readonly rules: readonly Rule[];
 }

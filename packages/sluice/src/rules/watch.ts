@@ -23,7 +23,7 @@ export interface WatchOptions {
   clock?: Clock;
 }
 
-/** Who holds the rules that are in force: a policy, or what puts them in force in several. */
+/** The holder of the rules in force: a policy, or an object that puts them in force in several policies. */
 export type RulesHolder = Pick<Policy, "version" | "replace">;
 
 /** A file that is watched. */

@@ -169,7 +169,7 @@ export interface DecideOptions extends PeekOptions {
    * `"lease"`: as true, for a lease that the process will spend by itself; a ledger records it as such.
    */
   readonly hold?: HoldMode;
-  /** Whether the caller has gone on without the answer: nothing need be started for it any more. */
+  /** Whether the caller has continued without the answer: nothing new need be started for it. */
   readonly isAbandoned?: () => boolean;
 }
 

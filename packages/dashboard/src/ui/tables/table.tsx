@@ -5,7 +5,7 @@ import type { ComponentChildren } from "preact";
 /** A column of a table. */
 export interface Column<Row> {
   readonly name: string;
-  /** Numbers stand at the right, so that their digits line up. */
+  /** Numbers are aligned to the right, so that their digits line up. */
   readonly isNumber?: boolean;
   cell(row: Row): ComponentChildren;
 }

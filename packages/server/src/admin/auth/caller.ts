@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { TrustedProxies } from "../../base/http/trusted-proxies.js";
 import type { Role } from "../../control/credentials/access-tokens.js";
 
-/** Who asks. */
+/** The sender of a request to the admin port. */
 export interface Caller {
   /** For the audit log: the name of an access token, `admin.token` or `local`. */
   readonly name: string;
@@ -13,7 +13,7 @@ export interface Caller {
   readonly tokenId?: string | undefined;
   /** The address that the request came from. */
   readonly origin: string;
-  /** Of a browser that has logged in: the secret of its session. */
+  /** The secret of the session, if a browser that has logged in sent the request. */
   readonly session?: string | undefined;
 }
 

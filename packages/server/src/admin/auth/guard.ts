@@ -33,7 +33,7 @@ const BACKGROUND_HEADER = "sluice-background";
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD"]);
 const SCHEME = /^bearer +/i;
 
-/** Finds out who asks. */
+/** Identifies the caller of each request. */
 export class AdminGuard {
   readonly #options: AdminGuardOptions;
   readonly #hosts: AllowedHosts;
@@ -81,7 +81,7 @@ export class AdminGuard {
     throw new ServerError("SLUICE_FORBIDDEN", seen);
   }
 
-  /** Who asks; undefined if that is not known. */
+  /** The caller; undefined if it is not known. */
   find(message: IncomingMessage): Caller | undefined {
     const { authorization, cookie } = message.headers;
     if (authorization !== undefined && this.needsToken)

@@ -10,7 +10,7 @@ export const IDLE_MS_MAX = 30 * 60_000;
 export const SESSION_MS_MAX = 12 * 3_600_000;
 /** In all; the one that was used least recently makes room. */
 const SESSIONS_MAX = 1_000;
-/** Of one token, so that its holder can't end the sessions of others by opening many. */
+/** The most sessions of one token, so that its holder can't end the sessions of others by opening many. */
 const SESSIONS_OF_TOKEN_MAX = 20;
 
 /** A session. */

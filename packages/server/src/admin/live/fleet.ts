@@ -13,12 +13,12 @@ const ASKED_MAX = 100;
 const PICKED_MAX = ASKED_MAX / 2;
 /** How long a tick waits for what followers answer; what comes later is in the next one. */
 const ANSWER_MS_MAX = 250;
-/** After so long without a report, or this many turns, a node is silent. */
+/** A node is silent after this long without a report, or this many turns. */
 const SILENT_MS = 5_000;
 const SILENT_TURNS = 3;
 /** The same of one that is no longer connected; it may be back in a moment. */
 const GONE_MS = 2_500;
-/** A node that is no longer connected is forgotten after so long. */
+/** A node that is no longer connected is forgotten after this long. */
 const FORGET_MS = 60_000;
 const SECOND_MS = 1_000;
 

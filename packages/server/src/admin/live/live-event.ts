@@ -33,7 +33,7 @@ export interface LiveKey {
   readonly rule: string;
   readonly key: string;
   readonly perSecond: number;
-  /** Of all decisions, 0 to 1. */
+  /** Its share of all decisions, 0 to 1. */
   readonly share: number;
 }
 
@@ -56,7 +56,7 @@ export type LiveStore = NodeStore;
 export interface LiveNode extends OutcomeCounts {
   readonly name: string;
   readonly kind: "control" | "follower";
-  /** Of its rules in force; null if it has not reported. */
+  /** The version of its rules in force; null if it has not reported. */
   readonly version: string | null;
   /** How old its numbers are; null if it has not reported. */
   readonly ageMs: number | null;
@@ -76,7 +76,7 @@ export interface LiveElsewhere {
 export interface LiveFleet {
   /** This node: `alone` is one without a control plane. */
   readonly kind: "alone" | "control" | "follower";
-  /** Of this node; null without a control plane. */
+  /** The name of this node; null without a control plane. */
   readonly name: string | null;
   /** On a follower: the control node, which has the numbers of the whole fleet. */
   readonly follow: string | null;
@@ -84,7 +84,7 @@ export interface LiveFleet {
   readonly picked: string | null;
   /** Nodes that are known, this one included. */
   readonly nodesInAll: number;
-  /** Of these have reported lately. */
+  /** How many of them have reported recently. */
   readonly reporting: number;
   /** Nodes that are not in the numbers because they are, or follow, other control nodes; null if there are none. */
   readonly elsewhere: LiveElsewhere | null;
@@ -96,7 +96,7 @@ export interface LiveFleet {
 export interface LiveTick extends OutcomeCounts {
   /** When the second began, by the wall clock, as of each {@link LiveSecond}. */
   readonly atMs: number;
-  /** Of the rules in force. */
+  /** The version of the rules in force. */
   readonly version: string;
   /** Null if no decision was measured. */
   readonly latency: LiveLatency | null;

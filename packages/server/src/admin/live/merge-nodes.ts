@@ -92,7 +92,7 @@ export function addSeconds(a: NodeSecond, b: NodeSecond): NodeSecond {
   };
 }
 
-/** Of a node that is silent: what it is, without any numbers. */
+/** A silent node: its description, without any numbers. */
 export function toIdle(second: NodeSecond): NodeSecond {
   const lists = { latency: [], rules: [], hottest: [], refusals: [], notices: [] };
   return { ...second, ...NO_OUTCOMES, ...lists, decisionsPerSecond: 0 };

@@ -5,7 +5,7 @@ import type { LiveSecond } from "../../telemetry/tally/second-history.js";
 import { HISTORY_SECONDS_MAX } from "../../telemetry/tally/second-history.js";
 
 const SECOND_MS = 1_000;
-/** Of a second: when it began, and four counts. */
+/** The numbers of a second: when it began, and four counts. */
 const FIELDS = 5;
 
 /** What was counted in each of the last seconds. */

@@ -6,7 +6,7 @@ import { ServerError, show } from "../../base/errors.js";
 import { ConflictError } from "../../control/changes/changes.js";
 import { PreconditionError } from "../replies/admin-reply.js";
 
-/** What a request says of the revision that it replaces. */
+/** What a request says about the revision that it replaces. */
 export interface RevisionCondition {
   /** 0: it must not be there yet. Undefined: any, if there is one. */
   readonly revision: number | undefined;
@@ -34,7 +34,7 @@ export function removedRevision(headers: IncomingHttpHeaders): number | undefine
   return headers["if-match"] === undefined ? undefined : conditionOf(headers).revision;
 }
 
-/** An edit that did not say what it replaces, and met something, has to say it. */
+/** Runs an edit. One without a condition fails if there is something that it would replace. */
 export async function underCondition<T>(
   { isSaid }: RevisionCondition,
   edit: () => Promise<T>,

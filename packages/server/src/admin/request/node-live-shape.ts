@@ -50,7 +50,7 @@ const refusal = object({
   endpoint: required(string, "The patterns of paths of the rule."),
 });
 
-/** Of a list, each with the same bounds. */
+/** A list whose items have the same bounds. */
 function many<T>(shape: Shape<T>, countMax: number): Shape<readonly T[]> {
   return listOf(shape, { countMin: 0, countMax });
 }

@@ -23,7 +23,7 @@ export function toRulesView({ rules: set, switches, version }: Policy): Record<s
   };
 }
 
-/** Of the switch of all rules and that of one: `deny` wins over `off`, and `off` over `on`. */
+/** The stronger of the switch of all rules and that of one: `deny` wins over `off`, and `off` over `on`. */
 function stronger(all: SwitchState, own: SwitchState): SwitchState {
   if (all === "deny" || own === "deny") return "deny";
   return all === "off" ? all : own;

@@ -17,7 +17,7 @@ import { toRulesView } from "./rules-view.js";
 
 /** The status of a reload whose files can't be used. */
 const UNUSABLE = 422;
-/** Of the text format. */
+/** The media type of Prometheus' text format. */
 const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 /** More than a key can have. */

@@ -17,7 +17,7 @@ const ANSWER_MS_MAX = 10_000;
 /** Bytes of an answer; a top list of thousands of keys is far smaller. */
 const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Of what a service says of an error. */
+/** The most lines that are printed of a service's error. */
 const DETAIL_LINES_MAX = 60;
 const DETAIL_LENGTH_MAX = 500;
 

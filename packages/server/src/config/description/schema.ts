@@ -22,7 +22,7 @@ export function toConfigSchema(): JsonSchema {
   };
 }
 
-/** Rules may stand in the file, so that their schema stands in that of the file. */
+/** Rules may be part of the file, so their schema is part of the file's. */
 function toInlineRules({ anyOf, ...rest }: JsonSchema): { rules: JsonSchema; $defs: unknown } {
   const { $schema: _, title: _title, $defs, ...inline } = toRulesSchema();
   const [named] = anyOf as readonly unknown[];

@@ -13,7 +13,7 @@ export const DEPTH_MAX = 64;
 export interface Replaced {
   /** A copy of its own. */
   readonly value: unknown;
-  /** What stands in the file for a value that was replaced, by its path as a string. */
+  /** The values that were replaced, as the file has them, by their path as a string. */
   readonly written: ReadonlyMap<string, string>;
 }
 

@@ -54,7 +54,7 @@ export const entityName: Shape<string> = stringFor({
 /** Control characters, halves of characters, and marks that turn the direction of what stands around them. */
 const UNSHOWN = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
-/** A name for people, at most so long. It looks like what it is wherever it is shown. */
+/** A name for people: not blank, of at most this many characters, without control characters and marks of direction. */
 export function nameForPeople(lengthMax: number): Shape<string> {
   return as(anyString(lengthMax), (name, spot) => {
     if (name.trim() === "") return spot.say("must be a name that is not blank");

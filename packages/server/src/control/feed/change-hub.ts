@@ -9,7 +9,7 @@ import { ENTITY_KINDS } from "../changes/entity.js";
 import type { ControlState, NodeChange, StatePosition } from "../state/state.js";
 import { FEED_FORMAT, toLine } from "./feed-lines.js";
 
-/** How many changes are at hand for those that come back. */
+/** How many changes are kept for followers that reconnect. */
 const CHANGES_MAX = 10_000;
 const CHANGES_LENGTH_MAX = 32 << 20;
 /** Entities that are turned into text before others have their turn. */
@@ -36,7 +36,7 @@ export interface NextLines {
 }
 
 interface KeptSnapshot {
-  /** Of the attempt that is under way or has worked. */
+  /** The position of the attempt that is under way or has succeeded. */
   position: StatePosition;
   readonly madeAtMs: number;
   readonly pieces: Promise<readonly string[]>;
@@ -83,7 +83,7 @@ export class ChangeHub {
     this.#kept.push(...later);
   }
 
-  /** The state was replaced: changes before it are not at hand. */
+  /** The state was replaced: changes before it are not available. */
   restart(): void {
     this.#kept = [];
     this.#keptLength = 0;

@@ -9,7 +9,7 @@ import type { NodeChange, StatePosition } from "../state/state.js";
 import { type Heartbeat, LineSplitter, type LiveAsk, readStreamLine } from "./feed-lines.js";
 import type { NodeAsk } from "./node-question.js";
 
-/** Without a byte for so long, a stream is closed: heartbeats come every second. */
+/** A stream without a byte for this long is closed: heartbeats come every second. */
 const SILENCE_MS_MAX = 5_000;
 /** How often it looks for bytes in that time. */
 const SILENT_LOOKS_MAX = 5;

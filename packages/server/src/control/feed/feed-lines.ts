@@ -42,7 +42,7 @@ export interface Heartbeat {
   };
 }
 
-/** The line of the stream that says that changes are no longer at hand; nothing comes after it. */
+/** The line that says that changes are no longer available; nothing comes after it. */
 export interface GapLine {
   readonly gap: string;
 }

@@ -23,7 +23,7 @@ const PIECE_MS_MAX = 30_000;
 export interface StreamQuery {
   /** The last change that it has. */
   readonly after: number;
-  /** Of that change; empty if it is not known. */
+  /** The hash of that change; empty if it is not known. */
   readonly hash: string;
   readonly node: string;
   readonly instance: string;

@@ -19,13 +19,13 @@ export interface FollowerSink {
   on(event: "drain" | "close", listener: () => void): unknown;
 }
 
-/** Who follows. */
+/** What a follower reports about itself. */
 export interface FollowerReport {
   /** Its name as configured. */
   readonly node: string;
   /** Made up by its process: several may be configured with one name. Empty from versions that send none. */
   readonly instance: string;
-  /** Of Sluice. */
+  /** The version of Sluice. */
   readonly version: string;
   /** The last change that it has applied. */
   readonly sequence: number;

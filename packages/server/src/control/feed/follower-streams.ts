@@ -92,7 +92,7 @@ export class FollowerStreams implements StreamOwner {
     return hasRoom;
   }
 
-  /** Who follows, by name. */
+  /** The followers, by name. */
   list(): FollowerStatus[] {
     const all = [...this.#streams].map(({ status }) => status);
     return all.sort((a, b) => (a.name < b.name ? -1 : 1));

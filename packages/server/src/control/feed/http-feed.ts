@@ -29,7 +29,7 @@ const SNAPSHOT_LENGTH_MAX = 512 << 20;
 /** Options of {@link HttpFeed}. */
 export interface HttpFeedOptions
   extends Pick<FollowControlConfig, "url" | "token" | "caFile" | "node"> {
-  /** Of Sluice. */
+  /** The version of Sluice. */
   readonly version: string;
   /** Distinguishes this process from others of the same name. */
   readonly instance: string;

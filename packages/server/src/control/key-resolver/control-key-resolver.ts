@@ -35,7 +35,7 @@ export interface ControlKeyResolverOptions {
   readonly onUsesError?: ((error: unknown) => void) | undefined;
   /** Default: the wall clock. */
   readonly now?: (() => number) | undefined;
-  /** Of look-ups and what is remembered of them. Default: the system's. */
+  /** The clock of look-ups and of remembered results. Default: the system's. */
   readonly clock?: Clock | undefined;
 }
 

@@ -1,7 +1,7 @@
 // Strings that many keys share, each kept once under a number: the names of tenants, lists of scopes. A string that no
 // key uses any more is forgotten, and its number is used again.
 
-/** Strings by number. Number 0 stands for none. */
+/** Strings by number. Number 0 means none. */
 export class Interned {
   readonly #numbers = new Map<string, number>();
   readonly #strings: string[] = [""];

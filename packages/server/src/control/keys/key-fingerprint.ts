@@ -18,7 +18,7 @@ export class KeyFingerprint {
   readonly #length: number;
   /** For each pair of characters one factor of either form. */
   readonly #factors: Float64Array;
-  /** Of the latest string. Never both 0, which stands for none. */
+  /** The fingerprint of the latest string. Never both 0, which means none. */
   low = 0;
   high = 0;
 

@@ -30,7 +30,7 @@ import {
 import { KeyFingerprint } from "./key-fingerprint.js";
 import { type KeyRights, toRights, toRightsText } from "./key-rights.js";
 
-/** Where an id stands in a key as it is sent: `slk_<id>_<secret>_<checksum>`. */
+/** Where the id begins in a key as it is sent: `slk_<id>_<secret>_<checksum>`. */
 const ID_FROM = 4;
 /** The length of a key as it is sent. */
 export const SENT_LENGTH = 56;
@@ -230,7 +230,7 @@ export class KeyTable {
     this.#hot[slot * WIDTH + ROW] = this.#word(slot, ROW) | USED;
   }
 
-  /** No key is noted as used any more. */
+  /** Forgets all noted uses of keys. */
   forgetUses(): void {
     const hot = this.#hot;
     for (let at = ROW; at < hot.length; at += WIDTH) hot[at] = (hot[at] as number) & ~USED;

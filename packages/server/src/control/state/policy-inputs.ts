@@ -14,7 +14,7 @@ import { ALL_RULES, type Switch } from "../entities/switches.js";
 import type { Tenant } from "../entities/tenants.js";
 import type { ControlState, NodeChange, NodeEntity } from "./state.js";
 
-/** Who is blocked, as policies take it. */
+/** A blocked caller, as policies take it. */
 export interface BlockedSubject {
   /** `ip:203.0.113.0/24`, `tenant:acme`. */
   readonly subject: string;
@@ -87,7 +87,7 @@ export function tenantProfileOf(state: ControlState, id: string): TenantProfile 
   };
 }
 
-/** Who is blocked by operators, and the tenants that are suspended. */
+/** The callers that operators blocked, and the tenants that are suspended. */
 export function blockedSubjectsOf(state: ControlState): BlockedSubject[] {
   const blocked = [...state.all("block")].flatMap(({ body }) => {
     const { subjects, endsAtMs, reason } = as<Block>(body);

@@ -31,7 +31,7 @@ const APPEND = constants.O_WRONLY | constants.O_APPEND;
 
 /** What a snapshot that is being written ends with. */
 const UNFINISHED = ".new";
-/** A snapshot that no process has written to for so long was left by one that was killed. */
+/** A snapshot that no process has written to for this long was left by one that was killed. */
 const LEFT_MS_MIN = 60_000;
 
 /** The file of one node. */
@@ -98,7 +98,7 @@ export class SnapshotFile {
     this.#write(state);
   }
 
-  /** Resolves when no snapshot is being written any more. Never rejects. */
+  /** Resolves once no snapshot is being written. Never rejects. */
   async settled(): Promise<void> {
     await this.#settled;
   }

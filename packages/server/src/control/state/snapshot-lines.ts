@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { ControlState, type NodeChange, type NodeEntity } from "./state.js";
 
-/** Of the file. */
+/** The version of the file's format. */
 export const SNAPSHOT_FORMAT = 1;
 const LINE_HASH_LENGTH = 16;
 
@@ -15,7 +15,7 @@ export interface SnapshotHeader {
   readonly hash: string;
   /** Lines of entities. */
   readonly entities: number;
-  /** Of sequence, hash and the lines of entities. */
+  /** A hash of sequence, hash and the lines of entities. */
   readonly sha256: string;
 }
 

@@ -21,7 +21,7 @@ const ROUNDS_MAX = 2;
 
 /** What was written. */
 export interface WrittenSnapshot {
-  /** Of the snapshot. */
+  /** The number of entities in the snapshot. */
   readonly entities: number;
   /** Lines of changes behind it. */
   readonly changes: number;

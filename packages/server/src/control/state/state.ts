@@ -27,14 +27,14 @@ export interface StatePosition {
 /** Everything as of a change. */
 export interface Snapshot {
   readonly sequence: number;
-  /** Of that change, in the audit log. Default: not known. */
+  /** The hash of that change in the audit log. Default: not known. */
   readonly hash?: string | undefined;
   readonly entities: readonly NodeEntity[];
 }
 
 /** What of a change a node needs. */
 export interface NodeChange extends Pick<AuditEntry, "sequence" | "kind" | "entityId" | "after"> {
-  /** Of the change before it, in the audit log. Default: not known, and not compared. */
+  /** The hash of the change before it in the audit log. Default: not known, and not compared. */
   readonly previousHash?: string | undefined;
   /** Its own. */
   readonly hash?: string | undefined;

@@ -20,7 +20,7 @@ export interface PreviewInput extends ReplayContext {
   readonly inForce: RuleSet;
   /** The same as they were written, without exceptions, so that a thread can read them. Default: none does. */
   readonly inForceText?: RulesText | undefined;
-  /** Of plans and overrides, which the draft gets too. Default: none. */
+  /** The exceptions of plans and overrides, which apply to the draft too. Default: none. */
   readonly exceptions?: readonly RuleException[] | undefined;
   /** Callers that operators block: their requests are left out, since both refuse them. Default: none. */
   readonly blocks?: CallerBlocks | undefined;

@@ -21,7 +21,7 @@ export interface ReplayJob {
   readonly exceptions: readonly RuleException[];
   readonly switches: SwitchStates | undefined;
   readonly regions: RegionsConfig | undefined;
-  /** Of the tenants that samples name. */
+  /** The profiles of the tenants that samples name. */
   readonly tenants: ReadonlyMap<string, TenantProfile>;
   readonly samples: readonly ReplaySample[];
   /** The time that they cover. */
@@ -31,7 +31,7 @@ export interface ReplayJob {
 
 /** The answers to the samples that there was time for, in their order. Plain data too. */
 export interface Replayings {
-  /** Of the draft. */
+  /** The version of the draft. */
   readonly version: string;
   readonly before: readonly Replayed[];
   readonly after: readonly Replayed[];

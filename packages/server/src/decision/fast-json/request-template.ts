@@ -138,7 +138,7 @@ function toPlaceholder(
   return [{ start, end, name, outer, shape: found }];
 }
 
-/** Of a shape with several forms the one that the value has, whose own forms are looked at too. */
+/** The form that a value has, if the shape has several; applied again to that form's own forms. */
 function formOf(shape: Shape<unknown>, value: unknown): Shape<unknown> | undefined {
   const form = shape.formOf?.(value);
   return form === undefined ? shape : formOf(form, value);

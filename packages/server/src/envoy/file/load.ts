@@ -92,7 +92,7 @@ function findRepeatedDomains(domains: readonly DomainConfig[]): readonly string[
   );
 }
 
-/** Those on the first level, where files are put together; below it a file is checked by itself. */
+/** Finds descriptors that repeat on the first level, where files are merged; below it, each file is checked by itself. */
 function findRepeatedDescriptors(domains: readonly DomainConfig[]): readonly string[] {
   return findRepeats(
     domains.flatMap(({ domain, descriptors }) =>

@@ -43,7 +43,7 @@ export class CallBody {
     this.#held = held;
   }
 
-  /** Whether nothing is held any more: more came than may be held, or the call is over. */
+  /** Whether its bytes were dropped: more came than may be held, or the call is over. */
   get isDropped(): boolean {
     return this.#buffer === undefined;
   }

@@ -48,7 +48,7 @@ interface Level {
   /** Where each of them leads. */
   readonly wildcardLevels: readonly Level[];
   readonly rule: EnvoyRule | undefined;
-  /** What stands in keys for every value that leads here; undefined: the entry itself. */
+  /** The part that replaces every value that leads here in keys; undefined: the entry itself. */
   readonly sharedPart: string | undefined;
 }
 

@@ -20,7 +20,7 @@ export function toKeyPart(key: string, value: string): string {
   return `${escapePart(key)}=${SECRET.test(key) ? `#${digest(value)}` : escapePart(value)}`;
 }
 
-/** Entries of all values that a wildcard stands for, as part of a key. */
+/** The part of a key that all values of a wildcard share. */
 export function toSharedPart(composite: string): string {
   return composite.split("*").map(escapePart).join("*");
 }

@@ -3,7 +3,7 @@
 
 import { fitsAround, isMatch, type Wildcard } from "./wildcard.js";
 
-/** For values of at most this length, or so few wildcards, trying one after the other is faster. */
+/** For values of at most this length, or fewer wildcards than this, trying one after the other is faster. */
 const SHORT_LENGTH_MAX = 512;
 const FEW_MAX = 8;
 

@@ -33,7 +33,7 @@ export function toWildcard(name: string): Wildcard | undefined {
   return { first, middle: middle.filter((text) => text !== "").map(toPart), last, lengthMin };
 }
 
-/** Whether a string is one that the wildcard stands for. */
+/** Whether the wildcard matches a string. */
 export function isMatch(wildcard: Wildcard, text: string): boolean {
   if (!fitsAround(wildcard, text)) return false;
   const { first, middle, last } = wildcard;

@@ -18,7 +18,7 @@ export function writeStruct(writer: WireWriter, field: number, object: JsonObjec
   writer.close(struct);
 }
 
-/** Of a value exactly one field is there, even if it is empty. */
+/** A value has exactly one field, which is written even if it is empty. */
 function writeValue(writer: WireWriter, field: number, value: JsonValue): void {
   const outer = writer.open(field);
   if (value === null) writer.number(1, 0, true);

@@ -139,7 +139,7 @@ export class UpstreamConnection {
     this.#socket.resume();
   }
 
-  /** Closes it once all that was written is sent, or nothing moves any more. Its caller hears nothing more of it. */
+  /** Closes it once everything that was written is sent, or the transfer has stalled. Its caller is not called again. */
   end(): void {
     this.#caller = undefined;
     this.#waitFor(this.#host.timing.idleTicks);

@@ -20,7 +20,7 @@ export interface AccountSpec {
   readonly durable: DurableOptions;
 }
 
-/** A request that was admitted before a period ended is known by its id for so long in the next. */
+/** How long into the next period a request of the previous one is still recognised by its id. */
 const EARLIER_MS = 86_400_000;
 /** By how much clocks of nodes may differ, and a request may wait, at the end of a period. */
 const BOUNDARY_MS = 60_000;

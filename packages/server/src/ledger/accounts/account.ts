@@ -23,7 +23,7 @@ export interface NewEntry {
   readonly details?: EntryDetails | undefined;
 }
 
-/** Who writes, and when. */
+/** The author and the time of entries. */
 export interface Writer {
   readonly actor: string;
   readonly atMs: number;

@@ -5,7 +5,7 @@ import type { Draws } from "./entry.js";
 
 /** What is left of a grant. */
 export interface Grant {
-  /** Of the entry that granted it. */
+  /** The sequence number of the entry that granted it. */
   readonly sequence: number;
   /** All that it can hold. */
   amount: number;

@@ -23,7 +23,7 @@ export interface AdmissionReporterOptions {
 const REPORT_MS = 5_000;
 const IDLE_MS = 30_000;
 
-/** A process that has not reported for so long has died, or can't reach the database. */
+/** A process that has not reported for this long has died, or can't reach the database. */
 export const SILENT_MS = 60_000;
 
 /** Counts admissions, and reports them every few seconds. */

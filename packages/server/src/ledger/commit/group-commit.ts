@@ -29,7 +29,7 @@ const ATTEMPTS_MAX = 100;
 
 /** Options of {@link GroupCommit}. */
 export interface GroupCommitOptions {
-  /** Who writes: the node. */
+  /** The name of the node, in entries. */
   readonly actor: string;
   readonly clock: Clock;
   /** How long a transaction is tried again while the database is unavailable. */

@@ -15,7 +15,7 @@ export interface AccountAct {
   readonly units: number;
   /** Whether the quota of `spec` may be that of another tier: the account is not opened, and keeps its own. */
   readonly isAnyTier: boolean;
-  /** Of the operator's request, unique in the account. Absent: the act is not sent again. */
+  /** The idempotency key of the operator's request, unique in the account. Absent: the act is not sent again. */
   readonly idempotencyKey?: string | undefined;
   /** Where an act with a key may have been done before. */
   readonly neighbours?: Neighbours | undefined;
@@ -140,7 +140,7 @@ export interface Correction {
   readonly kind: "grant" | "adjust";
   /** Above 0 for a grant. */
   readonly amount: number;
-  /** Of a grant; default: the end of the period. */
+  /** When a grant expires; default: the end of the period. */
   readonly expiresAtMs?: number | undefined;
   readonly actor: string;
   readonly reason: string;

@@ -35,7 +35,7 @@ export interface QuotaStatus {
   readonly part: number;
   readonly subject: string;
   readonly period: { readonly startMs: number; readonly endMs: number };
-  /** Of the period, by rule or plan. */
+  /** The quota of the period, by rule or plan. */
   readonly quota: number;
   /** The quota, top-ups and what was carried over. */
   readonly granted: number;

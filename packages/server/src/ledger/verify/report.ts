@@ -21,7 +21,7 @@ export type CheckName = (typeof CHECK_NAMES)[number];
 export interface LedgerProblem {
   readonly check: CheckName;
   readonly accountId: string;
-  /** Of the account; undefined if there is no such account. */
+  /** The meter of the account; undefined if there is no such account. */
   readonly meter: string | undefined;
   readonly subject: string | undefined;
   /** The entry that it is about; undefined if it is about the account. */

@@ -14,7 +14,7 @@ import type { IdRange } from "./verify-range.js";
 
 /** What a thread is started with. */
 export interface ThreadData {
-  /** Of the database, with an absolute path. */
+  /** The URL of the database, with an absolute path. */
   readonly url: string;
   readonly listedMax: number | undefined;
 }

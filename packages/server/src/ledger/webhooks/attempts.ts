@@ -7,7 +7,7 @@ export interface Attempt {
   /** When it began; absent if the node that made it stopped before it was recorded. */
   readonly atMs?: number;
   readonly tookMs?: number;
-  /** Of the response; absent if none came. */
+  /** The status of the response; absent if none came. */
   readonly status?: number;
   /** Why it did not deliver; absent if it did. */
   readonly error?: string;

@@ -77,7 +77,7 @@ export interface FailedAttempt {
 const DISPATCH_MAX = 100;
 /** Deliveries that are removed in one statement. */
 const PRUNED_MAX = 1_000;
-/** An event that no node with a webhook has seen for this long is not sent any more. */
+/** An event that no node with a webhook has seen for this long is no longer sent. */
 const EVENT_AGE_MS_MAX = 7 * 86_400_000;
 
 /** The deliveries of a ledger. */

@@ -119,7 +119,7 @@ export class Webhooks {
     this.#isPrepared = true;
   }
 
-  /** Looks at what is pending, gives up what no node sends, and removes what ended long ago. */
+  /** Counts pending deliveries, abandons those that no node sends, and removes those that ended long ago. */
   async #check(): Promise<void> {
     const { keptMs = KEPT_MS, webhooks } = this.#inForce;
     await this.deliveries.prune(this.#nowMs() - keptMs);

@@ -34,7 +34,7 @@ export interface Degraded {
 export interface LiveCounts {
   readonly totals: OutcomeCounts;
   readonly rules: readonly RuleCounts[];
-  /** Of decision times, by the buckets of `LATENCY_BUCKETS_S` and one beyond. */
+  /** Counts of decision times, by the buckets of `LATENCY_BUCKETS_S` and one beyond. */
   readonly latency: readonly number[];
   readonly degraded: Degraded;
 }

@@ -55,10 +55,10 @@ export interface NodeStore {
 export interface NodeSecond extends OutcomeCounts {
   /** Between the readings. 0: this is the first, and there is nothing to compare it with. */
   readonly spanMs: number;
-  /** Of the rules in force. */
+  /** The version of the rules in force. */
   readonly version: string;
   readonly rulesInForce: number;
-  /** Of decision times, by the buckets of `LATENCY_BUCKETS_S` and one beyond. */
+  /** Counts of decision times, by the buckets of `LATENCY_BUCKETS_S` and one beyond. */
   readonly latency: readonly number[];
   /** The busiest first; in a report at most {@link NODE_RULES_MAX}. */
   readonly rules: readonly RuleCounts[];

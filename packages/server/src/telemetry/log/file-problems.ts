@@ -44,7 +44,7 @@ function namesOf(error: SluiceError | ServerError): readonly string[] {
   return problems.map(({ message }) => message.replace(/^rules: /, ""));
 }
 
-/** Of several problems the first line says only how many there are. */
+/** If there are several problems, the first line says only how many. */
 function toLines(message: string): readonly string[] {
   const [first, ...others] = message.split("\n");
   return others.length === 0 ? [first] : others.map((line) => line.trim());

@@ -3,7 +3,7 @@
 
 /** In one second. */
 const PER_SECOND_MAX = 20;
-/** Of one key in one second. */
+/** The most refusals of one key in one second. */
 const OF_KEY_MAX = 3;
 const SECOND_MS = 1_000;
 

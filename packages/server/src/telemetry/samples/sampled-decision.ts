@@ -20,7 +20,7 @@ export interface SampledFacts {
   readonly tenant?: string;
   readonly tier?: string;
   readonly plan?: string;
-  /** Of the API key, if a rule in force asks for a scope. */
+  /** The scopes of the API key, if a rule in force asks for a scope. */
   readonly scopes?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly cookies?: Readonly<Record<string, string>>;
@@ -62,7 +62,7 @@ export interface SampledDecision {
   /** The patterns of paths of the rule that bound. */
   readonly endpoint: string | null;
   readonly cost: number;
-  /** Of the limit that bound; infinite if none did. */
+  /** The units of the limit that bound; infinite if none did. */
   readonly limit: number;
   readonly remaining: number;
   readonly retryAfterMs: number;

@@ -68,7 +68,7 @@ export class KeySampling {
   #secondEndMs: number;
   /** As if `ip:` was hashed already. */
   readonly #addressSeed: number;
-  /** Of this second. */
+  /** How many were kept in this second. */
   #kept = 0;
   readonly #keptByHash = new Map<number, number>();
   // Of the decision that is being counted:

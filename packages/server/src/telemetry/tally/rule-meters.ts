@@ -139,7 +139,7 @@ export class RuleMeter {
 export class RuleMeters {
   readonly #watch: HeavyKeysOptions;
   readonly #byId = new Map<string, RuleMeter>();
-  /** Of limits that are not rules, with the listener that has them. */
+  /** The meters of limits that are not rules, with the listener that has them. */
   readonly #byName = new Map<
     string,
     { readonly meter: RuleMeter; readonly listener: ListenerName }

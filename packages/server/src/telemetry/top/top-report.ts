@@ -9,7 +9,7 @@ export interface RuleRate {
   readonly endpoint: string;
   readonly allowedPerSecond: number;
   readonly blockedPerSecond: number;
-  /** Of a rule in shadow mode: what it would have refused. */
+  /** What a rule in shadow mode would have refused. */
   readonly shadowBlockedPerSecond: number;
   /** Since the process started. */
   readonly allowed: number;

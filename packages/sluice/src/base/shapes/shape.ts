@@ -15,13 +15,13 @@ export interface Shape<T> {
   readonly schema: JsonSchema;
   /** The value, or undefined if it is not usable; then a problem was reported. */
   read(value: unknown, spot: Spot): T | undefined;
-  /** Of an object: its fields. */
+  /** The fields, if it is an object. */
   readonly fields?: Fields;
-  /** Of a list: what its items are. */
+  /** The shape of the items, if it is a list. */
   readonly items?: Shape<unknown>;
-  /** Of a map: what its values are. */
+  /** The shape of the values, if it is a map. */
   readonly values?: Shape<unknown>;
-  /** Of a value in one of several forms: the form of that one. */
+  /** The form of a value, if the shape has several. */
   readonly formOf?: (value: unknown) => Shape<unknown> | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface Field<T> {
   /** A sentence for editors and reference pages. */
   readonly about: string;
   readonly isRequired: boolean;
-  /** What stands for it if it is left out, as a file would say it. */
+  /** Its default, as a file would write it. */
   readonly byDefault: unknown;
 }
 

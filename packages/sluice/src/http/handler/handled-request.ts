@@ -16,7 +16,7 @@ import type { Wait } from "./delays.js";
 /** What a handler of the application can read about, and do with, the limits of its request. */
 export interface RateLimitInfo {
   readonly decision: PolicyDecision;
-  /** Of the limit that binds; Infinity if no rule matched. */
+  /** The units of the limit that binds; Infinity if no rule matched. */
   readonly limit: number;
   readonly used: number;
   /** The former name of `used`. */

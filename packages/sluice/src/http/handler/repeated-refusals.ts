@@ -33,7 +33,7 @@ export class RepeatedRefusals {
     this.#showsKey = partitionSecret !== undefined;
   }
 
-  /** The refusal that says what this answer has to say; undefined if it has to be written. */
+  /** The refusal that was written for an equal answer; undefined if there is none. */
   find({ path, key, nowMs, verdict }: SingleRuleAnswer): Said | undefined {
     const latest = this.#answer;
     if (latest === undefined || nowMs !== latest.nowMs || path !== latest.path) return undefined;

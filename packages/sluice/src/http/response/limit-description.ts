@@ -9,7 +9,7 @@ import type { Rule } from "../../rules/rule.js";
 /** The largest integer of a structured field. */
 export const INTEGER_MAX = 999_999_999_999_999;
 
-/** Of a rule, what headers show. */
+/** What headers show of a rule. */
 export interface ShownRule {
   readonly definition: Pick<Rule, "id" | "settle">;
 }

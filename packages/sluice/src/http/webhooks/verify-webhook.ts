@@ -13,7 +13,7 @@ export interface WebhookEvent {
   readonly type: string;
   /** When it happened, in Unix milliseconds. */
   readonly atMs: number;
-  /** Of `quota.reached`: meter, subject, sharePercent, granted, used, periodStartsAtMs and periodEndsAtMs. */
+  /** For `quota.reached`: meter, subject, sharePercent, granted, used, periodStartsAtMs and periodEndsAtMs. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
@@ -41,7 +41,7 @@ export type VerifiedWebhook =
 export interface VerifyWebhookOptions {
   /** As it was received, before anything parses it: a body that is parsed and written again has another signature. */
   readonly body: string | Uint8Array;
-  /** Of the request: those of `node:http` or of the fetch API. Names in lower case. */
+  /** The headers of the request: those of `node:http` or of the fetch API. Names in lower case. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
   /** The secret of the webhook; while it is rotated, the new and the old one. */
   readonly secret: string | readonly string[];

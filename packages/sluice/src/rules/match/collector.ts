@@ -18,20 +18,20 @@ export interface Candidate<C> {
   readonly conditions: readonly MatchCondition[];
 }
 
-/** So few are looked at one by one: that costs less than a look-up. */
+/** Fewer than this are checked one by one: that costs less than a look-up. */
 const LISTED_MIN = 5;
-/** How often what is listed under a value is listed again by another field. */
+/** How often the rules under one value are divided again by another field. */
 const LEVELS_MAX = 4;
-/** The most values that are listed in one matcher: of rules that share many, each would be again and again. */
+/** The most values that are listed in one matcher: rules that share many values would be listed again and again. */
 const VALUES_MAX = 1_000_000;
 
 const NONE: readonly MatchCondition[] = [];
 
-/** Makes what finds candidates. Beyond its bounds they are looked at one by one: slower, never wrong. */
+/** Makes collectors. Beyond its bounds, candidates are checked one by one: slower, never wrong. */
 export class CollectorMaker {
   #valuesLeft = VALUES_MAX;
 
-  /** What finds these candidates. */
+  /** The collector of these candidates. */
   *make<C>(candidates: readonly Candidate<C>[], level = 0): Steps<Collector<C>> {
     if (candidates.length < LISTED_MIN || level === LEVELS_MAX) return toUnlisted(candidates);
     const values = countAll(candidates);
@@ -91,7 +91,7 @@ class Single<C> implements Collector<C> {
   }
 }
 
-/** A few of them, or many that nothing distinguishes. */
+/** A few candidates, or many that no field distinguishes. */
 class Several<C> implements Collector<C> {
   readonly #singles: readonly Single<C>[];
 

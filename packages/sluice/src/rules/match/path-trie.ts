@@ -6,13 +6,13 @@ import type { Collector } from "./collector.js";
 import type { NormalizedRequest } from "./normalized-request.js";
 import type { PathPattern } from "./path-pattern.js";
 
-/** Patterns, each with what is about it. */
+/** Path patterns, each with the collector of its rules. */
 export class PathTrie<C> {
   readonly #root = new Node<C>();
-  /** Literals, each once: ten thousand rules with `items` in their paths look it up in one string. */
+  /** Literals, each once: ten thousand rules with `items` in their paths share one string. */
   readonly #literals = new Map<string, string>();
 
-  /** Keeps what is about all patterns that are alike but for the names of parameters. */
+  /** Sets the collector of a pattern. Patterns that differ only in the names of parameters share one. */
   set(pattern: PathPattern, collector: Collector<C>): void {
     let node = this.#root;
     for (const literal of pattern.literals) node = node.child(this.#toOne(literal));
@@ -27,7 +27,7 @@ export class PathTrie<C> {
     return known ?? literal;
   }
 
-  /** Adds what is about the patterns that these segments fit. */
+  /** Collects the rules of all patterns that match these segments. */
   collect(segments: readonly string[], request: NormalizedRequest, found: C[]): void {
     collectFrom(this.#root, 0, segments, request, found);
   }
@@ -38,11 +38,11 @@ class Node<C> {
   here: Collector<C> | undefined = undefined;
   /** For paths that end here or anywhere below. */
   below: Collector<C> | undefined = undefined;
-  /** Where any segment leads. */
+  /** The child for any segment: a parameter or `*`. */
   any: Node<C> | undefined = undefined;
   literals: Map<string, Node<C>> | undefined = undefined;
 
-  /** The node behind a literal, or behind anything, made if it is not there. */
+  /** The child for a literal, or for any segment; created if it does not exist. */
   child(literal: string | undefined): Node<C> {
     if (literal === undefined) {
       this.any ??= new Node();

@@ -14,7 +14,7 @@ const COLON = 0x3a;
 const IS_ZONE = /^[\w.:-]+$/;
 const IS_PORT = /^:(?:\d{1,5}|_[\w.-]{1,64})$/;
 
-/** Of which family an address is; 0 if it is not an address. */
+/** The family of an address; 0 if it is not an address. */
 export type Family = 0 | 4 | 6;
 
 /** Only used between reading an address and looking at it, which nothing comes between. */
@@ -178,7 +178,7 @@ function readHex(text: string, from: number, to: number): number {
   return word;
 }
 
-/** Puts the zeros of `::` in their place. It stands for one word at least. */
+/** Expands `::` to the zeros that it stands for, at least one word. */
 function widen(words: Uint16Array, gap: number, count: number): boolean {
   if (count === WORDS) return false;
   words.copyWithin(WORDS - (count - gap), gap, count);

@@ -5,7 +5,7 @@ import { isShaper, type Limit } from "../../limits/limits.js";
 import { describeKey } from "../identity-keys/key.js";
 import type { Dimension, Rule } from "../rule.js";
 
-/** What was written, where the rule itself does not show it any more. */
+/** What was written, where the parsed rule no longer shows it. */
 export interface WrittenBounds {
   readonly delayMsMax: number | undefined;
   readonly windowJitter: boolean;

@@ -16,7 +16,7 @@ export interface RuleProblem {
   readonly column?: number;
 }
 
-/** Where something stands in a string, both from 1. */
+/** A position in a string; line and column start at 1. */
 export interface TextPosition {
   readonly line: number;
   readonly column: number;
@@ -97,7 +97,7 @@ export class RuleProblems {
   }
 }
 
-/** Of a path into a rule whose id can be read, that id. */
+/** The id of the rule that a path leads into; undefined if it can't be read. */
 function ruleIdAt(value: unknown, [list, index]: Path): string | undefined {
   if (list !== "rules" || typeof index !== "number") return undefined;
   const rules = (value as { rules?: unknown } | null)?.rules;

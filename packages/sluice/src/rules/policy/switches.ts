@@ -11,9 +11,9 @@ export type SwitchState = "on" | "off" | "deny";
 
 /** Switches that are not on. Plain JSON. */
 export interface SwitchStates {
-  /** Of everything. */
+  /** The switch of all rules. */
   readonly all: SwitchState;
-  /** Of single rules, those that are not in force any more included. */
+  /** The switches of single rules, including rules that are no longer in force. */
   readonly rules: readonly RuleSwitch[];
 }
 

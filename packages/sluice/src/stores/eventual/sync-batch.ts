@@ -12,7 +12,7 @@ export interface BatchSetup extends LocalCounterSetup {
   readonly clock: Clock;
 }
 
-/** LocalCounters that are synced in one call. */
+/** Local counters that are synced in one call. */
 export class SyncBatch {
   readonly localCounters: readonly LocalCounter[];
   /** What each local counter sends, in their order. */

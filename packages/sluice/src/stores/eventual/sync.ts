@@ -120,7 +120,7 @@ export class Sync {
     else this.#send([...this.#new]);
   }
 
-  /** Syncs all that was asked for since the last round, and lets go of what was not. */
+  /** Syncs the keys that were asked for since the last round, and drops those that were not. */
   #sendRound(): void {
     const { localCounters, clock, syncMs } = this.#setup;
     const touched: LocalCounter[] = [];

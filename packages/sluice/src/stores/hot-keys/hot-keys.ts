@@ -277,7 +277,7 @@ export class HotKeysStore extends ForwardingStore {
     }
   }
 
-  /** While there are hot keys they cool on time, also if nothing is asked for any more. */
+  /** While there are hot keys, they cool down in time even if no more requests come. */
   #startTimer(): void {
     this.#stopTimer = startTimer(this.#clock, PERIOD_MS, () => {
       this.#stopTimer = undefined;

@@ -13,7 +13,7 @@ import type { LeaseAsk } from "./leases/lease-requests.js";
 import type { LeaseRow } from "./leases/lease-table.js";
 import type { Leases } from "./leases/leases.js";
 
-/** A refusal is looked at again so often if own units were on their way while it was made. */
+/** How often a refusal is retried if units of this process were being returned while it was made. */
 export const RETRIES_MAX = 3;
 
 /** What covers a charge. */

@@ -200,7 +200,7 @@ export function asItStands(verdict: Verdict, cells: Cells, slot: number, nowMs: 
   return { allowed: true, limit, remaining, retryAfterMs: 0, resetMs, delayMs, source };
 }
 
-/** The verdict on a charge of a key that is blocked for so long; 0: it is not. */
+/** The verdict on a charge of a key that is blocked for this long; 0: it is not blocked. */
 export function toBlocked(verdict: Verdict, blockedMs: number): Verdict {
   if (blockedMs === 0) return verdict;
   const retryAfterMs = Math.max(blockedMs, verdict.retryAfterMs);

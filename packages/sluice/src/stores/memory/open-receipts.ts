@@ -8,7 +8,7 @@ import type { Receipt } from "../../algorithms/step.js";
 import { LinkedList, NO_PLACE } from "../../base/linked-list.js";
 import type { Located } from "./located.js";
 
-/** A receipt that is out, as it reads now. Copies of the receipt a caller has share it. */
+/** An open receipt in its current state. Copies of the caller's receipt share it. */
 export interface OpenReceipt {
   /** Later receipts have larger numbers. */
   readonly sequence: number;

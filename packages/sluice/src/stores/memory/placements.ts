@@ -30,7 +30,7 @@ export interface Placement {
 
 /** The part of the store that knows what slots mean. */
 export interface PlacementOwner extends SlotOwner {
-  /** Called just before a slot is freed because no counter uses its limit any more. */
+  /** Called just before a slot is freed because no counter uses its limit. */
   drop(slot: number, id: number): void;
 }
 

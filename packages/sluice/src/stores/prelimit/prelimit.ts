@@ -48,7 +48,7 @@ const OPTIONS = object({
   keysMax: withDefault(wholeNumber({ min: 1, max: KEYS_MAX }), 100_000),
   clock: optional(anything()),
 } satisfies Record<keyof PrelimitOptions, unknown>);
-/** How many scopes' counters are kept at hand. */
+/** How many scopes' counters are cached. */
 const SCOPES_MAX = 1_024;
 /** The key under which all keys of a scope are counted. */
 const WHOLE_SCOPE = "*";

@@ -32,9 +32,9 @@ export function looksSecret(key: string): boolean {
 
 /** What follows the tag in the names of a counter. */
 export interface CounterSuffixes {
-  /** Of a log or permits; every other counter is a part of the limiter's value. */
+  /** The key of a log or of permits; every other counter is a part of the limiter's value. */
   readonly list: string;
-  /** Of the limiter's value, which has the mark of a block. */
+  /** The key of the limiter's value, which also has the mark of a block. */
   readonly value: string;
   readonly open: string;
   readonly request: string;

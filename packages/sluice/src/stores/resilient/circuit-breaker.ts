@@ -3,7 +3,7 @@
 
 import type { Clock } from "../../base/clock.js";
 
-/** `half-open`: one request is out to see whether the store is back. */
+/** `half-open`: one request tests whether the store is back. */
 export type BreakerState = "closed" | "open" | "half-open";
 
 /** What a breaker is made of. */
@@ -22,7 +22,7 @@ export interface BreakerOptions {
 /** However often trials fail, the next one is at most so far away (unless `openMs` is longer). */
 export const OPEN_MS_MAX = 10_000;
 
-/** Within so long the same error is the same failure: a store may report only one. */
+/** The same error again within this time is the same failure, which failed many requests together. */
 const TOGETHER_MS = 10;
 
 /** What {@link Breaker.ask} answers when the store must not be asked. */

@@ -64,7 +64,7 @@ export class ResilientStore extends ForwardingStore {
   readonly #clock: Clock;
   readonly #guard: StoreGuard;
   readonly #deadlines: Deadlines;
-  /** Of limits that have their own: as many as a program names. */
+  /** The deadlines of limits that have their own `timeoutMs`: as many as a program names. */
   readonly #otherDeadlines = new Map<number, Deadlines>();
   readonly #operatorDeadlines: Deadlines;
   readonly #fallback: Fallback;

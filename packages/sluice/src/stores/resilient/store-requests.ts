@@ -29,7 +29,7 @@ function absenceOf({ breaker }: ResilientContext, failure: unknown): Absence {
   return { failure, retryAfterMs: breaker.retryAfterMs };
 }
 
-/** Most requests are about one identity; of several, the first stands for the caller. */
+/** Most requests are about one identity; if there are several, the first identifies the caller. */
 function callerOf(charges: readonly Charge[]): string {
   return charges[0]?.key ?? "";
 }
@@ -239,7 +239,7 @@ export class SettleRequest extends Guarded<void, void> {
   }
 }
 
-/** A request of an operator: nothing can stand in for it. */
+/** A request of an operator: no fallback can answer it. */
 export class OperatorRequest<T> extends Guarded<T, T> {
   override readonly size: number;
   override readonly caller = "";

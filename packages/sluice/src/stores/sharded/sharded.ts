@@ -64,7 +64,7 @@ export class ShardedStore extends ForwardingStore {
     return this.inner.decide(parts, options);
   }
 
-  /** Of a charge without a caller: what all shards together have left, and the first to admit it. */
+  /** For a charge without a caller: what all shards together have left, and the first to admit it. */
   override peek(
     charges: readonly Charge[],
     options?: PeekOptions,

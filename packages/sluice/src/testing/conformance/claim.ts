@@ -8,7 +8,7 @@ import type { ManualClock } from "../manual-clock.js";
 export interface Stand {
   readonly store: Store;
   readonly clock: ManualClock;
-  /** Of all randomness. */
+  /** The seed of all randomness. */
   readonly seed: number;
   /** How many random traces a claim about them runs. */
   readonly traces: number;

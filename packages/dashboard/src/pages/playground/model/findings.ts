@@ -27,7 +27,7 @@ export interface Findings {
   readonly inFlightMax: number;
   /** Jain's index of what clients got: 1 if all got the same, 1/n if one of n got everything. Undefined for one client. */
   readonly fairness: number | undefined;
-  /** Of those that passed, 99% waited no longer, from their first try on. */
+  /** The time within which 99% of those that passed got through, from their first try. */
   readonly waitMsP99: number;
 }
 

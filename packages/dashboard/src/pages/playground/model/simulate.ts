@@ -34,7 +34,7 @@ export interface Run {
 export const STEPS = 72;
 /** Retries of one request. */
 const RETRIES_MAX = 24;
-/** Of one run, retries included. */
+/** The most attempts of one run, retries included. */
 const ATTEMPTS_MAX = 6_000;
 /** Repeats of a run must not differ. */
 const SEED = { low: 1, high: 2 };

@@ -13,7 +13,7 @@ import { HISTORY_ADDRESS, RULES_ADDRESS, toEditAddress, toVersionAddress } from 
 import { type VersionHead, VersionState } from "./version-state.js";
 
 const PAGE_SIZE = 50;
-/** Of drafts too. */
+/** The most versions on a page, drafts included. */
 const PAGE_MAX = 500;
 
 /** The page. */

@@ -223,7 +223,7 @@ const diff = controlRoute({
   },
 });
 
-/** The routes of rule sets. `published`, `validate` and `preview` stand before `{number}`. */
+/** The routes of rule sets. `published`, `validate` and `preview` come before `{number}`. */
 export const ruleSetRoutes: readonly Route[] = [
   list,
   create,

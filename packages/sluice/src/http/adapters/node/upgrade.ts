@@ -72,7 +72,7 @@ function watchEnd(socket: Duplex): () => void {
   return () => socket.off("readable", look).off("end", leave);
 }
 
-/** An upgraded connection has no response to count by: 101 stands for it. */
+/** An upgraded connection has no response to count by: it is counted as a 101. */
 function finishWithSocket(handled: HandledRequest, socket: Duplex): void {
   if (socket.destroyed) handled.finish({});
   else socket.once("close", () => handled.finish({ status: 101 }));

@@ -2,7 +2,7 @@
 
 import type { ErrorResponseContext } from "./fastify-options.js";
 
-/** How a request stands under a limit. */
+/** The status of a request under a limit. */
 export type CheckedState =
   /** On the allow list, and not counted. */
   | { readonly isAllowed: true; readonly key: string | number }

@@ -27,7 +27,7 @@ const NO_STORE = {} as Store;
 
 /** The limits of an application. */
 export class FastifyLimits {
-  /** Of routes that say nothing of their own. */
+  /** The limit of routes that have none of their own. */
   readonly base: FastifyLimit;
   readonly #isGlobal: boolean;
   readonly #site: OptionSite;

@@ -9,7 +9,7 @@ import type { Rule } from "../../rule.js";
 // Taken off its prototype, as in stores/memory/hash.ts and for the same reason.
 const { charCodeAt } = String.prototype;
 
-/** This many keys are watched. */
+/** The size of a sample, in keys. */
 const KEYS_MAX = 256;
 /** The most rules watched at the same time; the others have their turn when one of these is done. */
 const SAMPLES_MAX = 64;
@@ -141,7 +141,7 @@ export class KeySample {
 
 const NO_VISITS: number[] = [];
 
-/** Where a number stands in a list in order, or would stand. */
+/** The index of a number in a sorted list, or where it would be inserted. */
 function placeOf(sorted: readonly number[], wanted: number): number {
   let from = 0;
   let to = sorted.length;

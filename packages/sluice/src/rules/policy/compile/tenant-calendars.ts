@@ -14,7 +14,7 @@ import { type LimitsContext, NO_COUNTERS, type RuleLimit, toRuleLimits } from ".
 /** The most variants of the limits of a rule. Beyond it all are forgotten, and made again as they are needed. */
 const VARIANTS_MAX = 10_000;
 
-/** Variants by time zone, then by anchor: nothing is put together to find one. */
+/** Variants by time zone, then by anchor: finding one builds no string. */
 type Variants = Map<string | undefined, Map<string | number | undefined, readonly RuleLimit[]>>;
 
 /** The calendars of the tenants of one rule. */

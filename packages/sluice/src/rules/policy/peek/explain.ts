@@ -83,7 +83,7 @@ export interface ExplainedException {
 /** One rule, as it looks at the request. */
 export interface ExplainedRule {
   readonly rule: string;
-  /** Where it stands in its file, if it comes from one. */
+  /** Its place in its file, if it comes from one. */
   readonly place: string | null;
   readonly isMatch: boolean;
   /** What the rule asks of a request. None: it is about all. */

@@ -14,7 +14,7 @@ import { toLanes } from "../policy-request/charge-lanes.js";
 import { PolicyDecision, toMissing } from "../policy-request/policy-decision.js";
 import type { PolicyRequest } from "../policy-request/policy-request.js";
 
-/** How a caller stands under one limit of a rule. It never shows the key. */
+/** The status of a caller under one limit of a rule. It never shows the key. */
 export interface RuleState {
   readonly rule: string;
   /** What is counted: `ip`, `tenant|user`. */
@@ -81,7 +81,7 @@ function toPeeked(
   return context.seesResponses ? decided : refuseIfDelayed(decided);
 }
 
-/** How the caller stands under the rules that could count it and are exposed. */
+/** The status of the caller under the rules that could count it and are exposed. */
 export function stateOf(request: PolicyRequest): MaybePromise<readonly RuleState[]> {
   const charges: RuleCharge[] = [];
   const { nowMs, wallMs, normalized } = request;
@@ -124,7 +124,7 @@ function isEndpoint({ kind }: Dimension): boolean {
   return kind === "endpoint";
 }
 
-/** Who asks how it stands asks nothing that a cost function knows: it is not called. */
+/** The status of a caller does not depend on costs, so cost functions are not called. */
 const NO_COSTS: CostFunctions = new Map();
 
 function toState(

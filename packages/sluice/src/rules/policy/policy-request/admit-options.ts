@@ -17,7 +17,7 @@ export const WITHOUT_BODY: RequestNeeds = { body: false };
 /** Finds out the rest about a request, or that its caller may not pass. */
 export type Identify = (needs: RequestNeeds) => MaybePromise<Facts | CallerRefusal>;
 
-/** How a request is put to a policy. */
+/** Options of a request to a policy. */
 export interface AdmitOptions {
   /**
    * Finds out the rest: who the caller is, what its body says. Called only if a rule that may match

@@ -4,7 +4,7 @@ import type { DecideOptions } from "../../../stores/store.js";
 import type { RuleCharge } from "../charges/request-charges.js";
 import type { AdmitOptions } from "./admit-options.js";
 
-/** Of most requests. Blocks run by the time of each charge, which only a quota has of its own. */
+/** The options of most requests. Blocks are judged by the time of each charge, which differs only for quotas. */
 const WITHOUT_HOLD: DecideOptions = { hold: false };
 
 /** The options of one call to a store. `isLast`: nothing after these charges can refuse. */

@@ -43,7 +43,7 @@ export class KeyLeases {
   epoch = 0;
   /** Verbs under way (a reset, a block) that this key has to be strict for. */
   verbs = 0;
-  /** Leases that were let go: they return with the next sweep, or once nothing of them is out. */
+  /** Leases that are being returned: with the next sweep, or once none of their units are in use. */
   leaving: Lease[] = [];
   /** A lease on its way from the store: refusals wait for it. */
   pending: Promise<void> | undefined;

@@ -87,14 +87,14 @@ export class LeaseTable {
     return true;
   }
 
-  /** Removes a key that has no leases any more. */
+  /** Removes a key that has no more leases. */
   remove(row: LeaseRow, key: string): void {
     if (!row.byKey.delete(key)) return;
     this.#keys--;
     if (row.byKey.size === 0) this.#inUse.delete(row);
   }
 
-  /** The leases of every key. Removing the key at hand is allowed. */
+  /** The leases of every key. The current key may be removed meanwhile. */
   *all(): Generator<{ row: LeaseRow; key: string; keyLeases: KeyLeases }> {
     for (const row of this.#inUse) {
       for (const [key, keyLeases] of row.byKey) yield { row, key, keyLeases };

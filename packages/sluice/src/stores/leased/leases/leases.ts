@@ -147,7 +147,7 @@ export class Leases {
     });
   }
 
-  /** Gives everything back and leases nothing any more. Waits for what is on its way. */
+  /** Returns everything and takes no more leases. Waits for requests that are under way. */
   close(): MaybePromise<void> {
     this.#isClosed = true;
     this.#stopSweep?.();

@@ -13,7 +13,7 @@ export interface ScriptCall {
   readonly script: Script;
   readonly keys: readonly string[];
   readonly args: readonly string[];
-  /** Whether it is of no use any more. */
+  /** Whether its caller no longer waits for it. */
   readonly isAbandoned?: () => boolean;
 }
 

@@ -61,7 +61,7 @@ export class FallbackReporter {
     this.#report("left", "the store answers", sinceMs);
   }
 
-  /** Reports nothing any more. */
+  /** Stops reporting. */
   close(): void {
     this.#isClosed = true;
     this.#cancelTimer?.();

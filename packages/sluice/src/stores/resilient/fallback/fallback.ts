@@ -32,7 +32,7 @@ export interface FallbackOptions {
   readonly keysMax: number;
 }
 
-/** Marks a receipt of the fallback. Of a charge that was only let pass there is nothing to settle. */
+/** Marks a receipt of the fallback. A charge that passed uncounted has nothing to settle. */
 class FallbackProof {
   readonly receipt: ChargeReceipt | undefined;
 

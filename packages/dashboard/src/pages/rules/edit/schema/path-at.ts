@@ -22,7 +22,7 @@ interface Line {
   readonly column: number;
   /** Undefined if it has no colon. */
   readonly key: string | undefined;
-  /** Whether something stands behind the colon. */
+  /** Whether something follows the colon. */
   readonly hasValue: boolean;
 }
 
