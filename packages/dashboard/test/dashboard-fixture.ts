@@ -84,28 +84,22 @@ export async function startDashboard(options: DashboardOptions = {}): Promise<Te
 
 let browser: Promise<Browser> | undefined;
 
-/** The browser of a test file, started once; `stopAll` closes it. */
+/** The browser of all test files that run in this process. It ends with the process. */
 export function sharedBrowser(): Promise<Browser> {
-  if (browser === undefined) {
-    browser = startBrowser();
-    onStop(async () => {
-      const started = await browser;
-      browser = undefined;
-      await started?.close();
-    });
-  }
+  browser ??= startBrowser();
   return browser;
 }
 
 /** How long a page is waited for: a busy machine is not a failure. */
 const WAIT_MS_MAX = 60_000;
 
-/** Opens a page in a context of its own: no cookie or choice of another test is there. */
+/** Opens a page in a context of its own: no cookie or choice of another test is there. `stopAll` closes it. */
 export async function openPage(
   url: string,
   options: Parameters<Browser["newContext"]>[0] = {},
 ): Promise<WatchedPage> {
   const context = await (await sharedBrowser()).newContext(options);
+  onStop(() => context.close());
   context.setDefaultTimeout(WAIT_MS_MAX);
   const page = await context.newPage();
   const faults: string[] = [];

@@ -6,7 +6,32 @@ import { ensureProgram } from "./programs/find-program.js";
 
 export type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 
+/**
+ * Each window loads two pages for suggestions of the address bar, which nobody sees here: half of the processor time
+ * that it takes to open a page.
+ */
+const UNSEEN = ["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"];
+
+/** What Playwright disables itself (chromiumSwitches.ts). Of several lists the browser reads only the last, which is ours. */
+const DISABLED_BY_PLAYWRIGHT = [
+  "AvoidUnnecessaryBeforeUnloadCheckSync",
+  "DestroyProfileOnBrowserClose",
+  "HttpsUpgrades",
+  "HttpsFirstBalancedModeAutoEnable",
+  "LensOverlay",
+  "MediaRouter",
+  "PaintHolding",
+  "ThirdPartyStoragePartitioning",
+  "AvoidCorsURLLoaderRestartOnRedirect",
+  "TcpPortRandomizationWin",
+  "OptimizationHints",
+  "NetworkTimeServiceQuerying",
+  "AimEnabled",
+  "PreconnectToSearch",
+];
+
 const ARGS = [
+  `--disable-features=${[...DISABLED_BY_PLAYWRIGHT, ...UNSEEN].join(",")}`,
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-quic",
