@@ -98,17 +98,22 @@ describe("a delay beyond the deadline", () => {
 
   it("a late admission that the policy refused is refunded", async () => {
     const limiter = limiterWith("closed");
-    await limiter.check("user:1");
+    await isBack(limiter, "user:1");
+    const { lateRefunded } = guarded.stats;
     proxy.delay(TIMEOUT_MS);
     const refused = await Promise.all(Array.from({ length: 20 }, () => limiter.check("user:1")));
     expect(new Set(refused.map(({ allowed }) => allowed))).toEqual(new Set([false]));
     await proxy.heal();
+    let othersLate = 0;
     await eventually(async () => {
       // What is refunded while the circuit breaker is open goes with its next answer.
-      await limiter.check("caller:else");
+      if ((await limiter.check("caller:else")).source === "fallback") othersLate += 1;
       expect(await usedOf("user:1")).toBe(1);
     });
-    expect(guarded.stats.lateRefunded).toBe(20);
+    // On a busy machine an answer to the others can be late too, and is refunded if they were sent.
+    const refunded = guarded.stats.lateRefunded - lateRefunded;
+    expect(refunded).toBeGreaterThanOrEqual(20);
+    expect(refunded).toBeLessThanOrEqual(20 + othersLate);
   });
 
   it("a late admission whose refund lost its reply is refunded once", async () => {

@@ -147,10 +147,11 @@ describe("a list of ranges", () => {
       (_, i) => `${10 + (i >> 12)}.${(i >> 4) & 0xff}.${(i & 15) << 4}.0/25`,
     );
     const list = toCidrList(ranges);
-    const startMs = performance.now();
+    // Processor time: what other programs take does not count.
+    const start = process.cpuUsage();
     let found = 0;
     for (let i = 0; i < 20_000; i++) if (list.has(`10.${i & 0xff}.16.1`)) found++;
     expect(found).toBe(20_000);
-    expect(performance.now() - startMs).toBeLessThan(1_000);
+    expect(process.cpuUsage(start).user / 1_000).toBeLessThan(1_000);
   });
 });

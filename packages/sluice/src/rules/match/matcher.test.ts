@@ -337,8 +337,9 @@ describe("10,000 rules", () => {
     );
     expect(found).toHaveLength(4_096);
     const deep = new NormalizedRequest({ ...base, path: "/a".repeat(30_000) }, 64);
-    const startMs = performance.now();
+    // Processor time: what other programs take does not count.
+    const start = process.cpuUsage();
     matcher.match(deep);
-    expect(performance.now() - startMs).toBeLessThan(500);
+    expect(process.cpuUsage(start).user / 1_000).toBeLessThan(500);
   });
 });

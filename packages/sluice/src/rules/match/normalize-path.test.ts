@@ -178,9 +178,10 @@ describe("a path", () => {
     ];
     for (const piece of hostile) {
       const target = `/${piece.repeat(65_536 / piece.length)}`;
-      const startMs = performance.now();
+      // Processor time: what other programs take does not count.
+      const start = process.cpuUsage();
       readPath(target);
-      expect(performance.now() - startMs).toBeLessThan(1_000);
+      expect(process.cpuUsage(start).user / 1_000).toBeLessThan(1_000);
     }
   });
 });
