@@ -7,7 +7,7 @@ import { ensureProgram } from "./programs/find-program.js";
 export type { Browser, BrowserContext, Locator, Page } from "playwright-core";
 
 /**
- * Each window loads two pages for suggestions of the address bar, which nobody sees here: half of the processor time
+ * Each window loads two pages for suggestions of the address bar, which no test sees: half of the processor time
  * that it takes to open a page.
  */
 const UNSEEN = ["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"];
