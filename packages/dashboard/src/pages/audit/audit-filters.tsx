@@ -40,7 +40,7 @@ export function AuditFilters() {
   const hasAny = NAMES.some((name) => (url[name] ?? "") !== "");
   return (
     <form class="card filters audit-filters" aria-label="Filters" onSubmit={submit}>
-      <Field label="Who" placeholder="a token's name" {...field("actor")} />
+      <Field label="Who" placeholder="ann" {...field("actor")} />
       <Field label="Did what" placeholder="publish" {...field("action")} />
       <Select
         label="To what"
