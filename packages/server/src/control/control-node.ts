@@ -2,7 +2,7 @@
 // control node. While those are unavailable it continues with what it has, and starts with what it kept on disk.
 
 import { formatDuration } from "sluice/shapes";
-import { after, type CancelTimer, pause, readMs, wallMs } from "../base/clock.js";
+import { after, type CancelTimer, nextTurn, pause, readMs, wallMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
 import { readVersion } from "../base/version.js";
 import type { ControlConfig, FollowControlConfig } from "../config/config.js";
@@ -25,7 +25,7 @@ import { ControlNodes, type NodeStatus } from "./nodes.js";
 import type { ResolvingFeed } from "./state/control-feed.js";
 import { Follower } from "./state/follower.js";
 import { NodeSwitches } from "./state/node-switches.js";
-import { type ControlState, notifyAll, type OnChanged } from "./state/state.js";
+import { type ControlState, type NodeChange, notifyAll, type OnChanged } from "./state/state.js";
 
 /** How long until a database that was unavailable at the start is tried again. */
 const PREPARE_AGAIN_MS = 2_000;
@@ -35,6 +35,8 @@ const ENFORCE_MS_MAX = 5_000;
 const ENFORCE_PAUSE_MS = 20;
 /** Changes that followers find after a restart of this node. */
 const RECALLED_MAX = 1_000;
+/** Of their rules, in characters: the hub would not keep more. */
+const RECALLED_LENGTH_MAX = 32 << 20;
 
 /** Reads what this node does, with its last minutes if they are wanted. */
 export type ReadLive = (hasPast: boolean) => Promise<NodeLive>;
@@ -226,9 +228,22 @@ export class ControlNode {
   /** Followers that were disconnected for as long as this node was down find the changes since then. */
   async #recallChanges(): Promise<void> {
     if (this.feedServer === undefined) return;
-    const sequence = Math.max(0, this.state.sequence - RECALLED_MAX);
-    const changes = await this.#feed.changesAfter({ sequence, hash: "" }).catch(() => []);
-    this.hub.addEarlier(changes);
+    const recalled: NodeChange[] = [];
+    let sequence = Math.max(0, this.state.sequence - RECALLED_MAX);
+    let length = 0;
+    while (sequence < this.state.sequence) {
+      const changes = await this.#feed.changesAfter({ sequence, hash: "" }).catch(() => []);
+      for (const change of changes) {
+        recalled.push(change);
+        length += lengthOf(change);
+        while (length > RECALLED_LENGTH_MAX) length -= lengthOf(recalled.shift());
+      }
+      const last = changes.at(-1);
+      if (last === undefined) return;
+      sequence = last.sequence;
+      await nextTurn();
+    }
+    this.hub.addEarlier(recalled);
   }
 
   #toFigures(): ControlFigures {
@@ -359,4 +374,9 @@ export class ControlNode {
 
 function isAway(error: unknown): boolean {
   return error instanceof ServerError && error.code === "SLUICE_DATABASE_UNAVAILABLE";
+}
+
+/** Of the rules of a change, which are most of it. */
+function lengthOf(change: NodeChange | undefined): number {
+  return String(change?.after?.text ?? "").length;
 }

@@ -3,6 +3,7 @@
 // row that is altered, removed or inserted later breaks the chain from there on.
 
 import { createHash } from "node:crypto";
+import { nextTurn } from "../../base/clock.js";
 import type { Reader, Row, SqlValue } from "../../database/database.js";
 import { statements } from "../sql/statements.js";
 import { ENTITY_KINDS, type EntityBody, type EntityKind } from "./entity.js";
@@ -90,6 +91,8 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof AuditRow)[];
 
 const PAGE_ROWS = 500;
+/** Bodies that are read together, in bytes; a longer one alone. Decisions wait while they are read. */
+const BODY_BYTES_MAX = 2 ** 21;
 const PAGE_DEFAULT = 100;
 
 /** The hash of a row, over everything in it, the hash before it included. */
@@ -141,13 +144,60 @@ export interface AuditPage {
   readonly hasBodies?: boolean | undefined;
 }
 
-/** A page of the log, the latest entry first. */
+/**
+ * A page of the log, the latest entry first. With their bodies, fewer entries than were asked for may come: those of
+ * the first two megabytes, and at least one.
+ */
 export async function searchAudit(reader: Reader, page: AuditPage = {}): Promise<AuditEntry[]> {
   const { before = Number.MAX_SAFE_INTEGER, kind = "", entityId = "", actor = "" } = page;
   const { action = "", fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, limit = PAGE_DEFAULT } = page;
-  const bodies = page.hasBodies === false ? "none" : "all";
-  const values = [before, kind, entityId, actor, limit, action, fromMs, toMs, bodies];
-  return (await reader.query<AuditRow>(statements.searchAudit, values)).map(toEntry);
+  const search = (count: number, bodies: "all" | "none") =>
+    reader.query<AuditRow & Sized>(statements.searchAudit, [
+      before,
+      kind,
+      entityId,
+      actor,
+      count,
+      action,
+      fromMs,
+      toMs,
+      bodies,
+    ]);
+  const bare = await search(limit, "none");
+  if (page.hasBodies === false) return bare.map(toEntry);
+  const count = countFitting(bare);
+  return count === 0 ? [] : (await search(count, "all")).map(toEntry);
+}
+
+/**
+ * The entries after a number, in their order: no more than can be read in one go, and none only if there are none.
+ *
+ * @param rowsMax - At most this many.
+ */
+export async function listAudit(
+  reader: Reader,
+  after: number,
+  rowsMax: number,
+): Promise<AuditRow[]> {
+  const sizes = await reader.query<Sized>(statements.listAuditSizes, [after, rowsMax]);
+  const count = countFitting(sizes);
+  return count === 0 ? [] : reader.query<AuditRow>(statements.listAudit, [after, count]);
+}
+
+/** How long the bodies of a row are. */
+interface Sized extends Row {
+  readonly sequence: number;
+  readonly bytes: number;
+}
+
+/** How many rows can be read together: at least one, if there is one. */
+function countFitting(rows: readonly Sized[]): number {
+  let bytes = 0;
+  const end = rows.findIndex((row) => {
+    bytes += row.bytes;
+    return bytes > BODY_BYTES_MAX;
+  });
+  return end === -1 ? rows.length : Math.max(1, end);
 }
 
 /** Reads the whole log and checks every hash, every number, and that its end is where the head says. */
@@ -155,14 +205,15 @@ export async function verifyAudit(reader: Reader): Promise<AuditReport> {
   let rows = 0;
   let hash = "";
   for (;;) {
-    const page = await reader.query<AuditRow>(statements.listAudit, [rows, PAGE_ROWS]);
+    const page = await listAudit(reader, rows, PAGE_ROWS);
+    if (page.length === 0) break;
     for (const row of page) {
       const problem = findProblem(row, rows + 1, hash);
       if (problem !== undefined) return { rows, problem };
       rows++;
       hash = row.hash;
     }
-    if (page.length < PAGE_ROWS) break;
+    await nextTurn();
   }
   const [head] = await reader.query<{ sequence: number; hash: string }>(statements.readHead);
   if (head?.sequence === rows && head.hash === hash) return { rows };

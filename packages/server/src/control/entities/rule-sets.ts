@@ -7,7 +7,7 @@ import {
   type RulesDiff,
   withExceptionsInSlices,
 } from "sluice/rules";
-import { wallMs } from "../../base/clock.js";
+import { nextTurn, wallMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import {
   checkRules,
@@ -43,6 +43,9 @@ export interface RuleSetVersion {
   readonly publishedBy?: string | undefined;
 }
 
+/** A version without its rules. */
+export type RuleSetHead = Omit<RuleSetVersion, "text">;
+
 /** Which versions are listed. */
 export interface RuleSetPage {
   /** Default: all. */
@@ -62,6 +65,9 @@ export interface RuleChecks {
 }
 
 const KIND = "rule-set";
+const PAGE_DEFAULT = 100;
+/** Versions that are read together, with their texts of up to megabytes. Decisions wait meanwhile. */
+const TEXTS_READ = 4;
 /** The longest rules, in characters: about 20,000 rules. */
 export const TEXT_LENGTH_MAX: number = 2 << 20;
 
@@ -99,10 +105,19 @@ export class RuleSets {
   }
 
   /** A page of versions, in the order of their numbers. `after`: those with a greater number. */
-  async list(page: RuleSetPage = {}): Promise<RuleSetVersion[]> {
-    const { status: parent, after = 0, limit } = page;
-    const entities = await this.#entities.list(KIND, { parent, after: toRuleSetId(after), limit });
-    return entities.map(toVersion);
+  async list(page: RuleSetPage = {}): Promise<RuleSetHead[]> {
+    const { status: parent, after = 0, limit = PAGE_DEFAULT } = page;
+    const heads: RuleSetHead[] = [];
+    let last = toRuleSetId(after);
+    while (heads.length < limit) {
+      const count = Math.min(TEXTS_READ, limit - heads.length);
+      const entities = await this.#entities.list(KIND, { parent, after: last, limit: count });
+      heads.push(...entities.map(toVersion).map(({ text: _, ...head }) => head));
+      last = entities.at(-1)?.id ?? last;
+      if (entities.length < count) break;
+      await nextTurn();
+    }
+    return heads;
   }
 
   /** Makes a draft. Rules that can't be used may be kept as one; they can't be published. */

@@ -1,8 +1,9 @@
 // The feed of control nodes, read from their database.
 
+import { nextTurn } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { Database, Row, Unsubscribe } from "../../database/database.js";
-import { type AuditRow, toEntry } from "../changes/audit.js";
+import { type AuditRow, listAudit, toEntry } from "../changes/audit.js";
 import { ENTITY_KINDS, Entities, type Entity, type EntityBody } from "../changes/entity.js";
 import type { LastUses } from "../keys/key-uses.js";
 import { writeLastUses } from "../keys/stored-uses.js";
@@ -11,6 +12,8 @@ import type { ResolvingFeed } from "../state/control-feed.js";
 import type { NodeChange, NodeEntity, Snapshot, StatePosition } from "../state/state.js";
 
 const PAGE = 1_000;
+/** Versions of rules that are read together: each may have megabytes. */
+const RULE_SETS_PAGE = 4;
 
 /** The feed of a node that has the database. */
 export class DatabaseFeed implements ResolvingFeed {
@@ -28,19 +31,20 @@ export class DatabaseFeed implements ResolvingFeed {
     const { sequence, hash } = await this.#head();
     const entities: NodeEntity[] = [];
     for (const kind of ENTITY_KINDS) {
+      const limit = kind === "rule-set" ? RULE_SETS_PAGE : PAGE;
       for (let after = ""; ; ) {
-        const page = await new Entities(this.#database).list(kind, { after, limit: PAGE });
+        const page = await new Entities(this.#database).list(kind, { after, limit });
         for (const entity of page) entities.push(toNodeEntity(entity));
-        if (page.length < PAGE) break;
+        if (page.length < limit) break;
         after = page.at(-1)?.id ?? "";
+        await nextTurn();
       }
     }
     return { sequence, hash, entities };
   }
 
   async changesAfter(position: StatePosition): Promise<readonly NodeChange[]> {
-    const values = [position.sequence, PAGE];
-    const rows = await this.#database.query<AuditRow>(statements.listAudit, values);
+    const rows = await listAudit(this.#database, position.sequence, PAGE);
     if (rows.length === 0) mustBeAt(position, await this.#head());
     return rows.map(toNodeChange);
   }

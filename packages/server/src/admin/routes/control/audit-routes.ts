@@ -56,7 +56,14 @@ export const auditRoutes: readonly Route[] = [
         hasBodies: bodies !== "none",
       };
       const entries = (await plane.searchAudit(page)).map(toView);
-      return json(toPage(entries, limit, ({ sequence }) => sequence));
+      const last = entries.at(-1)?.sequence;
+      if (entries.length > limit || last === undefined) {
+        return json(toPage(entries, limit, ({ sequence }) => sequence));
+      }
+      // A page ends early where bodies are long.
+      const older = { ...page, before: last, limit: 1, hasBodies: false };
+      const isEnd = (await plane.searchAudit(older)).length === 0;
+      return json({ items: entries, next: isEnd ? null : String(last) });
     },
   }),
   controlRoute({

@@ -78,8 +78,7 @@ const list = controlRoute({
   reply: controlAnswers.ruleSets,
   handle: async ({ ruleSets }, { query: { after, limit, status } }) => {
     const page = { status, after: toNumber(after ?? "0"), limit: limit + 1 };
-    const heads = (await ruleSets.list(page)).map(({ text: _, ...head }) => head);
-    return json(toPage(heads, limit, ({ number }) => number));
+    return json(toPage(await ruleSets.list(page), limit, ({ number }) => number));
   },
 });
 

@@ -40,8 +40,10 @@ export function addAuditCommands(program: Command, parts: CommandParts): void {
     ],
     examples: ["audit list --actor ci", "audit list --kind rule-set --limit 20"],
     run: async (asking) => {
-      const { kind, id, actor } = asking.flags;
-      const path = toListPath("/v1/audit", asking.flags, { kind, id, actor });
+      const { kind, id, actor, json } = asking.flags;
+      // A table shows no bodies.
+      const bodies = json === true ? undefined : "none";
+      const path = toListPath("/v1/audit", asking.flags, { kind, id, actor, bodies });
       printPage(asking, await asking.client.get("audit", path), {
         head: ["entry", "when", "who", "from", "did", "to", "why"],
         toRow: (entry: AuditEntry) => [

@@ -219,9 +219,8 @@ async function mustBeOurs(
     if (toNumber("--expected", expected) === number) return;
     throw inTheWay(`version ${number} is published, and the file is based on ${expected}`);
   }
-  const query = `kind=rule-set&id=${number}&limit=100`;
-  const { items } = await client.get("audit", `/v1/audit?${query}`);
-  const publishing = items.find(({ action }) => action === "publish");
+  const query = `kind=rule-set&id=${number}&action=publish&limit=1&bodies=none`;
+  const [publishing] = (await client.get("audit", `/v1/audit?${query}`)).items;
   if (publishing === undefined || publishing.actor === name || publishing.actor === SERVICE) return;
   const by = `${safe(publishing.actor)} published version ${number} (${formatTime(publishing.atMs)})`;
   throw inTheWay(note === "" ? by : `${by}: ${safe(note, 120)}`);
