@@ -248,6 +248,19 @@ describe.each(all)("the API of the control plane in $name", (databases) => {
       expect((await admin.ask(`GET /v1/audit/${none}`)).status).toBe(404);
   });
 
+  it("ends a page of the audit log early where what was said is long, and says that there is more", async () => {
+    const text = `# ${"x".repeat(2_000_000)}\nversion: 1\nrules: []\n`;
+    for (let n = 0; n < 3; n++) await admin.ask("POST /v1/rule-sets", { body: { text } });
+    const seen: unknown[] = [];
+    for (let after: string | null = "99"; after !== null; ) {
+      const { items, next } = (await admin.ask(`GET /v1/audit?action=draft&after=${after}`)).body;
+      seen.push(items.length);
+      after = next;
+    }
+    // The last one has the short draft of the fixture beside it.
+    expect(seen).toEqual([1, 1, 2]);
+  });
+
   describe("rule sets", () => {
     const rules = (limit: number) =>
       `version: 1\nrules:\n  - { id: login, key: ip, limit: ${limit}/minute }\n`;
