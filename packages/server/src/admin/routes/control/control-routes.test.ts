@@ -253,9 +253,11 @@ describe.each(all)("the API of the control plane in $name", (databases) => {
     for (let n = 0; n < 3; n++) await admin.ask("POST /v1/rule-sets", { body: { text } });
     const seen: unknown[] = [];
     for (let after: string | null = "99"; after !== null; ) {
-      const { items, next } = (await admin.ask(`GET /v1/audit?action=draft&after=${after}`)).body;
-      seen.push(items.length);
-      after = next;
+      const page: Awaited<ReturnType<typeof admin.ask>> = await admin.ask(
+        `GET /v1/audit?action=draft&after=${after}`,
+      );
+      seen.push(page.body.items.length);
+      after = page.body.next as string | null;
     }
     // The last one has the short draft of the fixture beside it.
     expect(seen).toEqual([1, 1, 2]);
