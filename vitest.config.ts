@@ -1,14 +1,14 @@
 // One test run for the whole workspace. Two workers fit the smallest machine we
 // support; the time limit leaves room for long property runs on a busy one.
-// Starting a process and loading the sources again for each of 400 files took a quarter of a run. So tests beside
-// the code share two processes, one after the other. Those that need a process to themselves have one.
+// Starting a process and loading the sources again for each of 490 files took a quarter of a run. So most tests
+// share two processes, one after the other. Those that need a process to themselves have one.
 
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** Files that start or measure processes, or run so long that a process to themselves costs them nothing. */
+/** Files that need a process to themselves, or run so long that it costs them nothing. */
 const apart = [
-  "packages/*/test/**/*.test.ts",
-  "{bench,examples,scripts,sim,test}/**/*.test.ts",
+  "{examples,scripts,sim,test}/**/*.test.ts",
   "packages/**/*.property.test.ts",
   // They replace modules or the environment of their process.
   "packages/server/src/database/sqlite-flush.test.ts",
@@ -27,12 +27,47 @@ const apart = [
   "packages/sluice/src/http/compat/express-rate-limit/original-suite.test.ts",
   "packages/sluice/src/http/compat/fastify-rate-limit/fastify-compat.test.ts",
   "packages/sluice/src/limiter/rate-limiter-flexible.test.ts",
-  // They look at the memory, the time or the ticks of their process.
+  // They look at the memory, the time, the ticks or the errors of their process.
+  "packages/dashboard/test/{busy,longest-pause,responsive,without-control-plane}.test.ts",
+  "packages/server/test/control/unknown-keys.test.ts",
+  "packages/server/test/hardening/{long-values,memory,slow-clients}.test.ts",
+  "packages/sluice/test/eviction-cost.test.ts",
+  "packages/sluice/test/redis/error-replies.test.ts",
   "packages/server/src/core/collect-garbage.test.ts",
   "packages/sluice/src/http/exchange/node/tick-shape.test.ts",
   "packages/sluice/src/http/identity/api-keys/cached-key-resolver.test.ts",
   "packages/sluice/src/stores/memory/memory-store.test.ts",
 ];
+
+/** Files among the others that take longest. Of a first run Vitest knows only sizes, and these are small. */
+const long = [
+  "packages/dashboard/test/every-page.test.ts",
+  "packages/dashboard/test/rules-edit.test.ts",
+  "packages/server/src/admin/routes/control/control-routes.test.ts",
+  "packages/server/src/control/feed/feed.test.ts",
+  "packages/server/src/ledger/webhooks/webhooks.test.ts",
+  "packages/server/test/control/beside-long-rules.test.ts",
+  "packages/server/test/control/follower-processes.test.ts",
+  "packages/server/test/control/long-rules.test.ts",
+  "packages/server/test/control/publish-stalls.test.ts",
+  "packages/server/test/lifecycle/processes.test.ts",
+  "packages/server/test/webhooks/killed-deliverer.test.ts",
+  "packages/sluice/src/stores/deny-cache/deny-cache.test.ts",
+  "packages/sluice/src/testing/store-conformance.test.ts",
+  "packages/sluice/test/redis/cluster-moves.test.ts",
+  "packages/sluice/test/redis/node-redis.test.ts",
+];
+
+/** Files apart, then long ones, then the rest: a long file at the end would keep one process waiting for the other. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rankOf = ({ project, moduleId }: TestSpecification) => {
+      if (project.name === "apart") return 0;
+      return long.some((path) => moduleId.endsWith(path)) ? 1 : 2;
+    };
+    return (await super.sort(files)).sort((a, b) => rankOf(a) - rankOf(b));
+  }
+}
 
 const ignored = ["**/node_modules/**", "**/dist/**", "**/.build/**"];
 
@@ -41,6 +76,7 @@ export default defineConfig({
     // What npm test has built needs no transforming: Node loads it as an application does, in less than half of the time.
     server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
     globalSetup: "packages/test-servers/src/global-setup.ts",
+    sequence: { sequencer: LongFirst },
     pool: "forks",
     maxWorkers: 2,
     // Tests that wait for a server's answers rather than for the processor run beside each other.
@@ -55,7 +91,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "together",
-          include: ["packages/*/src/**/*.test.ts"],
+          include: ["{bench,packages}/**/*.test.ts"],
           exclude: [...ignored, ...apart],
           isolate: false,
         },
