@@ -9,15 +9,13 @@ import type { ControlConfig, FollowControlConfig } from "../config/config.js";
 import type { RulesUse } from "../core/rules/read-job.js";
 import type { Database, Unsubscribe } from "../database/database.js";
 import { openDatabase } from "../database/open-database.js";
-import type { NodeLive } from "../telemetry/live/node-second.js";
 import { newSecret } from "../telemetry/random.js";
 import type { ControlFigures } from "../telemetry/reported.js";
 import { ControlPlane } from "./control-plane.js";
 import { ChangeHub } from "./feed/change-hub.js";
 import { DatabaseFeed } from "./feed/database-feed.js";
 import { FeedServer } from "./feed/feed-server.js";
-import { HttpFeed } from "./feed/http-feed.js";
-import type { AnswerQuestion } from "./feed/node-question.js";
+import { type FollowerReporting, HttpFeed } from "./feed/http-feed.js";
 import { type FirstStartOptions, prepareDatabase } from "./first-start.js";
 import type { LastUses } from "./keys/key-uses.js";
 import { NodeSwitching } from "./node-switching.js";
@@ -37,9 +35,6 @@ const ENFORCE_PAUSE_MS = 20;
 const RECALLED_MAX = 1_000;
 /** Of their rules, in characters: the hub would not keep more. */
 const RECALLED_LENGTH_MAX = 32 << 20;
-
-/** Reads what this node does, with its last minutes if they are wanted. */
-export type ReadLive = (hasPast: boolean) => Promise<NodeLive>;
 
 /** Options of {@link openControlNode}. */
 export interface ControlNodeOptions extends FirstStartOptions {
@@ -93,8 +88,7 @@ export class ControlNode {
   readonly #beforeClose: (() => Promise<void>)[] = [];
   /** Resolves when other processes of this node enforce what it has. */
   #spread: () => Promise<void> = async () => {};
-  #readLive: ReadLive | undefined;
-  #answerQuestion: AnswerQuestion | undefined;
+  #reporting: FollowerReporting | undefined;
   #cancelPrepare: CancelTimer = () => {};
   #closing: Promise<void> | undefined;
   /** Since the start. */
@@ -185,14 +179,9 @@ export class ControlNode {
     this.#spread = spread;
   }
 
-  /** Lets a follower answer its control node what it does; `read` is called with whether the last minutes are wanted. */
-  reportLiveBy(read: ReadLive): void {
-    this.#readLive = read;
-  }
-
-  /** Lets a follower answer questions that operators ask its control node. */
-  answerBy(answer: AnswerQuestion): void {
-    this.#answerQuestion = answer;
+  /** Lets a follower answer its control node. */
+  reportBy(reporting: FollowerReporting): void {
+    this.#reporting = reporting;
   }
 
   /** Applies all changes that there are now. Never rejects. */
@@ -354,17 +343,9 @@ export class ControlNode {
   #toFeed(): ResolvingFeed {
     if (this.#database !== undefined) return new DatabaseFeed(this.#database);
     const config = this.#config as FollowControlConfig;
-    const readLive: ReadLive = async (hasPast) => {
-      if (this.#readLive === undefined) throw new Error("the service is not open yet");
-      return this.#readLive(hasPast);
-    };
-    const answerQuestion: AnswerQuestion = async (ask) => {
-      if (this.#answerQuestion === undefined) throw new Error("the service is not open yet");
-      return this.#answerQuestion(ask);
-    };
     const instance = this.#instance;
-    const version = readVersion();
-    return new HttpFeed({ ...config, instance, version, readLive, answerQuestion });
+    const reporting = () => this.#reporting;
+    return new HttpFeed({ ...config, instance, version: readVersion(), reporting });
   }
 
   #notify(kinds: Parameters<OnChanged>[0]): Promise<void> | undefined {

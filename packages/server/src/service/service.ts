@@ -250,8 +250,10 @@ class RunningService implements Service {
     if (this.control?.url === undefined) return;
     const sources = { core: this.core, control: this.#toControl() };
     const reader = new NodeReader(sources);
-    this.control.reportLiveBy((hasPast) => reader.report(hasPast));
-    this.control.answerBy(toAnswering(sources));
+    this.control.reportBy({
+      readLive: (hasPast) => reader.report(hasPast),
+      answerQuestion: toAnswering(sources),
+    });
   }
 
   #toRules(): ReloadableRules {

@@ -35,6 +35,11 @@ async function start(config: Config): Promise<Service> {
 const urlOf = ({ listeners }: Service, name: string) =>
   listeners.find((each) => each.name === name)?.url ?? "";
 
+interface Answer {
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every kind.
+  readonly body: any;
+}
+
 /** A control node and followers of it. */
 async function startFleet(names: readonly string[], changes: Partial<Config> = {}) {
   const folder = makeFolder("fleet");
@@ -65,8 +70,7 @@ async function startFleet(names: readonly string[], changes: Partial<Config> = {
     const options = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
     const response = await fetch(`${urlOf(control, "admin")}${path}`, { headers, ...options });
     expect(response.status).toBe(200);
-    // biome-ignore lint/suspicious/noExplicitAny: answers of every kind.
-    return (await response.json()) as any;
+    return ({ body: await response.json() } as Answer).body;
   };
   /** Asks until all nodes have answered in time: on a busy machine one may not. */
   const askAll = async (path: string, body?: object) => {

@@ -29,7 +29,7 @@ const SAMPLES_MAX = 24_000;
 /** How long followers have to answer. */
 const ANSWER_MS_MAX = 1_000;
 /** The same with all of their samples. */
-const SAMPLES_MS_MAX = 2_000;
+const SAMPLES_MS_MAX = 5_000;
 
 /** A sample with the name of the node that decided it; null if it has none, without a control plane. */
 export type SampleOfNode = SampledDecision & { readonly node: string | null };

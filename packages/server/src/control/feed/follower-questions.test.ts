@@ -74,7 +74,7 @@ describe("a question to followers", () => {
     expect(seen.size).toBe(120);
   });
 
-  it("waits for nobody if too many are under way", async () => {
+  it("goes to no follower if too many are under way", async () => {
     const { questions, asked } = setUp(["deaf"], []);
     const waiting = Array.from({ length: 16 }, () => questions.ask(QUESTION, LONG_MS));
     const { answers, connected } = await questions.ask(QUESTION, LONG_MS);

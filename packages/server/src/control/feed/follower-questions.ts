@@ -7,7 +7,7 @@ import type { NodeAnswer, NodeAsk, NodeQuestion } from "./node-question.js";
 
 /** Followers that one question goes to. */
 export const ASKED_MAX = 50;
-/** Questions under way; further ones are answered by nobody. */
+/** Questions under way; further ones go to no follower. */
 const QUESTIONS_MAX = 16;
 const ID_BYTES = 12;
 

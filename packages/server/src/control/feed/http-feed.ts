@@ -26,6 +26,14 @@ const ANSWERS_MAX = 2;
 /** Characters of a snapshot: about two million API keys. */
 const SNAPSHOT_LENGTH_MAX = 512 << 20;
 
+/** What a follower answers its control node. */
+export interface FollowerReporting {
+  /** What this node does, with its last minutes if they are wanted. */
+  readLive(hasPast: boolean): Promise<NodeLive>;
+  /** Questions that operators ask the control node. */
+  readonly answerQuestion: AnswerQuestion;
+}
+
 /** Options of {@link HttpFeed}. */
 export interface HttpFeedOptions
   extends Pick<FollowControlConfig, "url" | "token" | "caFile" | "node"> {
@@ -35,10 +43,8 @@ export interface HttpFeedOptions
   readonly instance: string;
   /** Characters of a snapshot; a longer one is not read to its end, and the follower keeps what it has. Default 512 Mi. */
   readonly snapshotLengthMax?: number;
-  /** Reads what this node does, when the control node asks; with its last minutes. Default: it does not answer. */
-  readonly readLive?: ((hasPast: boolean) => Promise<NodeLive>) | undefined;
-  /** Answers questions of operators that the control node passes on. Default: it does not. */
-  readonly answerQuestion?: AnswerQuestion | undefined;
+  /** What it answers with when the control node asks; undefined while the service is not open. Default: it does not. */
+  readonly reporting?: (() => FollowerReporting | undefined) | undefined;
   /** Numbers from 0 to below 1, by which pauses differ. Default: random ones. */
   readonly random?: () => number;
 }
@@ -197,11 +203,11 @@ export class HttpFeed implements ResolvingFeed {
    * is lost.
    */
   async #reportLive({ hasPast }: LiveAsk): Promise<void> {
-    const { readLive } = this.#options;
-    if (readLive === undefined || this.#isReading) return;
+    const reporting = this.#options.reporting?.();
+    if (reporting === undefined || this.#isReading) return;
     this.#isReading = true;
     try {
-      await this.#sendReport({ live: await readLive(hasPast) });
+      await this.#sendReport({ live: await reporting.readLive(hasPast) });
     } catch {
       // The control node says that this node is silent, and asks again.
     } finally {
@@ -211,11 +217,11 @@ export class HttpFeed implements ResolvingFeed {
 
   /** What can't be answered stays without an answer: the control node says which nodes it did not hear from. */
   async #answer(ask: NodeAsk): Promise<void> {
-    const { answerQuestion } = this.#options;
-    if (answerQuestion === undefined || this.#answering >= ANSWERS_MAX) return;
+    const reporting = this.#options.reporting?.();
+    if (reporting === undefined || this.#answering >= ANSWERS_MAX) return;
     this.#answering++;
     try {
-      const answer = await answerQuestion(ask);
+      const answer = await reporting.answerQuestion(ask);
       await this.#send("/v1/control/answer", { answer });
     } catch {
       // See above.
