@@ -56,13 +56,13 @@ export interface Standings {
 export class FleetReader {
   readonly #core: Core;
   readonly #control: AdminControl;
-  readonly #store: NodeStore;
+  /** Known once it is asked for. */
+  #ownStore: NodeStore | undefined;
   readonly #others: OtherNodes;
 
   constructor(core: Core, control: AdminControl) {
     this.#core = core;
     this.#control = control;
-    this.#store = toNodeStore(core.config);
     this.#others = new OtherNodes(control);
   }
 
@@ -121,6 +121,11 @@ export class FleetReader {
     }
     const node = this.#control.nodeName?.() ?? null;
     return { coverage: await this.#coverageOf(fleet), node, store: kind, sharing, elsewhere };
+  }
+
+  get #store(): NodeStore {
+    this.#ownStore ??= toNodeStore(this.#core.config);
+    return this.#ownStore;
   }
 
   /** Undefined on nodes that can't have followers. */
