@@ -10,7 +10,7 @@ import type { RulesUse } from "../core/rules/read-job.js";
 import type { Database, Unsubscribe } from "../database/database.js";
 import { openDatabase } from "../database/open-database.js";
 import { newSecret } from "../telemetry/random.js";
-import type { ControlFigures } from "../telemetry/reported.js";
+import { toFigures } from "./control-figures.js";
 import { ControlPlane } from "./control-plane.js";
 import { ChangeHub } from "./feed/change-hub.js";
 import { DatabaseFeed } from "./feed/database-feed.js";
@@ -123,7 +123,7 @@ export class ControlNode {
     this.feedServer = this.plane && new FeedServer(this.hub, (uses) => this.storeUses(uses));
     this.#nodes = this.#toNodes();
     this.switching = this.#toSwitching();
-    options.telemetry.watchControl(() => this.#toFigures());
+    options.telemetry.watchControl(() => toFigures(this, this.#changes, this.#problems));
   }
 
   /** The name that `GET /v1/nodes` lists it by, which differs where another node has the same one. */
@@ -233,20 +233,6 @@ export class ControlNode {
       await nextTurn();
     }
     this.hub.addEarlier(recalled);
-  }
-
-  #toFigures(): ControlFigures {
-    const { sequence } = this.state;
-    const followers = this.feedServer?.streams.list();
-    const behind = followers?.map((each) => Math.max(0, sequence - each.sequence));
-    return {
-      sequence,
-      ageMs: this.ageMs,
-      followers: followers?.length,
-      followersBehind: behind?.reduce((most, each) => Math.max(most, each), 0),
-      changes: this.#changes,
-      problems: { ...this.#problems },
-    };
   }
 
   #report(what: string, error: unknown): void {
