@@ -123,7 +123,8 @@ function join<Value>(
   return { ...given, ...Object.fromEntries(pairs.map(([name, value]) => [toName(name), value])) };
 }
 
-function toPair(flag: string, text: string): readonly [string, string] {
+/** `name=value` as a pair. @throws CommandError if it is not one. */
+export function toPair(flag: string, text: string): readonly [string, string] {
   const at = text.indexOf("=");
   if (at < 1) throw usageError(`${flag} must be name=value, got ${JSON.stringify(text)}`);
   return [text.slice(0, at), text.slice(at + 1)];

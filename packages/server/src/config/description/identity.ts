@@ -1,6 +1,7 @@
 // Describes the section on identity: how callers are recognised. Its fields are the library's options that a file can
 // express, with the same names and meanings.
 
+import { JWT_ALGORITHMS } from "sluice/internals";
 import { listOf, mapOf, optional, required, section, withDefault } from "./fields.js";
 import { duration, flag, oneOf, whole } from "./shapes.js";
 import { anyText, fieldName, fieldNameOrFalse, filePath, secret, token } from "./strings.js";
@@ -43,23 +44,6 @@ const overrideSection = section({
   ),
 });
 
-const ALGORITHMS = [
-  "RS256",
-  "RS384",
-  "RS512",
-  "PS256",
-  "PS384",
-  "PS512",
-  "ES256",
-  "ES384",
-  "ES512",
-  "EdDSA",
-  "Ed25519",
-  "HS256",
-  "HS384",
-  "HS512",
-] as const;
-
 const jwtSection = section({
   keyFile: optional(
     filePath(),
@@ -83,7 +67,7 @@ const jwtSection = section({
   ),
   secret: optional(secret(JWT_SECRET_LENGTH_MIN), "A secret that is shared with the issuer."),
   algorithms: required(
-    listOf(oneOf(ALGORITHMS), { min: 1, max: ALGORITHMS.length }),
+    listOf(oneOf(JWT_ALGORITHMS), { min: 1, max: JWT_ALGORITHMS.length }),
     "The algorithms that may be used: HS… with a secret, the others with keys.",
   ),
   issuer: optional(

@@ -8,6 +8,7 @@ import { wallMs } from "../../../base/clock.js";
 import { type AdminClient, NotFoundError } from "../../admin-client/admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "../../admin-client/admin-options.js";
 import { EXIT, type ExitCode, type Finish, usageError } from "../../exit.js";
+import { toPair } from "../../facts-options.js";
 import { type Terminal, writeLine } from "../../terminal/terminal.js";
 import { safe } from "../../text/colours.js";
 import { parseDuration } from "../../text/duration.js";
@@ -202,11 +203,20 @@ export function toMs(option: string, text: string): number {
   );
 }
 
-/** `name=value` as a pair. @throws CommandError if it is not one. */
-export function toPair(option: string, text: string): readonly [string, string] {
-  const at = text.indexOf("=");
-  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw usageError(`${option} must be name=value, got ${JSON.stringify(text)}`);
+/** What is there with the pairs of a repeated option: `name=value` sets a value, `name=` removes it. */
+export function withPairs(
+  current: Readonly<Record<string, unknown>> | undefined,
+  option: string,
+  texts: readonly string[],
+  toValue: (text: string) => unknown,
+): Record<string, unknown> {
+  const values: Record<string, unknown> = { ...current };
+  for (const text of texts) {
+    const [name, value] = toPair(option, text);
+    if (value === "") delete values[name];
+    else values[name] = toValue(value);
+  }
+  return values;
 }
 
 /** A limit as an option says it: a rate, `unlimited`, or JSON. */

@@ -16,7 +16,7 @@ import {
   sayLimit,
   toLimit,
   toListPath,
-  toPair,
+  withPairs,
 } from "./control-verb.js";
 
 interface PlanFlags {
@@ -77,7 +77,12 @@ export function addPlanCommands(program: Command, parts: CommandParts): void {
         (current) => ({
           ...current,
           ...given({ tier: flags.tier, reason: flags.reason }),
-          limits: toLimits(current.limits as Record<string, unknown> | undefined, flags.limit),
+          limits: withPairs(
+            current.limits as Record<string, unknown> | undefined,
+            "--limit",
+            flags.limit,
+            (limit) => toLimit("--limit", limit),
+          ),
         }),
       );
       print(plan, () => toLines(plan));
@@ -90,19 +95,6 @@ export function addPlanCommands(program: Command, parts: CommandParts): void {
     path: "/v1/plans",
     done: "removed",
   });
-}
-
-function toLimits(
-  current: Readonly<Record<string, unknown>> = {},
-  options: readonly string[],
-): Record<string, unknown> {
-  const limits: Record<string, unknown> = { ...current };
-  for (const option of options) {
-    const [rule, limit] = toPair("--limit", option);
-    if (limit === "") delete limits[rule];
-    else limits[rule] = toLimit("--limit", limit);
-  }
-  return limits;
 }
 
 function sayLimits({ limits = {} }: Plan): string {

@@ -14,7 +14,7 @@ import {
   type ListFlags,
   printPage,
   toListPath,
-  toPair,
+  withPairs,
 } from "./control-verb.js";
 
 interface TenantFlags {
@@ -92,7 +92,12 @@ export function addTenantCommands(program: Command, parts: CommandParts): void {
         (current) => ({
           ...current,
           ...given({ name, plan, timeZone, billingAnchor, status, reason }),
-          attributes: toAttributes(current.attributes as Tenant["attributes"], flags.attribute),
+          attributes: withPairs(
+            current.attributes as Record<string, unknown> | undefined,
+            "--attribute",
+            flags.attribute,
+            (value) => value,
+          ),
         }),
       );
       print(tenant, () => toLines(tenant));
@@ -105,19 +110,6 @@ export function addTenantCommands(program: Command, parts: CommandParts): void {
     path: "/v1/tenants",
     done: "removed",
   });
-}
-
-function toAttributes(
-  current: Tenant["attributes"] = {},
-  options: readonly string[],
-): Record<string, unknown> {
-  const attributes: Record<string, unknown> = { ...current };
-  for (const option of options) {
-    const [name, value] = toPair("--attribute", option);
-    if (value === "") delete attributes[name];
-    else attributes[name] = value;
-  }
-  return attributes;
 }
 
 function toLines(tenant: Tenant): string[] {

@@ -22,13 +22,8 @@ import {
   wholeNumber,
   withDefault,
 } from "../../../base/shapes/shapes.js";
-import {
-  type JwtAlgorithm,
-  type JwtKeyOptions,
-  type KeySource,
-  toAlgorithms,
-  toKeys,
-} from "./keys.js";
+import type { JwtAlgorithm } from "./jwt-algorithms.js";
+import { type JwtKeyOptions, type KeySource, toAlgorithms, toKeys } from "./keys.js";
 import { FETCH_INTERVAL_MS } from "./remote-keys.js";
 
 /** Options of {@link jwtVerifier}: where the keys are, and what a token must contain. */

@@ -29,8 +29,9 @@ export type { BodyBounds, BodyFields } from "../body/body.js";
 export type { HttpRequest } from "../http-request.js";
 export type { TokenVerifier } from "../identity-options.js";
 export type { Claims } from "../sources.js";
+export type { JwtAlgorithm } from "./jwt-algorithms.js";
 export type { JwtOptions, JwtStats, TokenRejection } from "./jwt-options.js";
-export type { JwtAlgorithm, JwtKeyOptions } from "./keys.js";
+export type { JwtKeyOptions } from "./keys.js";
 
 /** Longer tokens are not looked at. */
 const TOKEN_LENGTH_MAX = 8_192;

@@ -8,25 +8,7 @@ import { createLocalJWKSet, type JWTVerifyGetKey, type KeyObject } from "jose";
 import { show } from "../../../base/errors.js";
 import { type OptionSite, refuse } from "../../../base/shapes/code-options.js";
 import { fetchKeySet, toKeySetUrl } from "./fetch-key-set.js";
-
-/** Algorithms of signatures by a public key, and of codes by a shared secret. */
-const PUBLIC_ALGORITHMS = [
-  "RS256",
-  "RS384",
-  "RS512",
-  "PS256",
-  "PS384",
-  "PS512",
-  "ES256",
-  "ES384",
-  "ES512",
-  "EdDSA",
-  "Ed25519",
-] as const;
-const SECRET_ALGORITHMS = ["HS256", "HS384", "HS512"] as const;
-
-/** A signature algorithm. There is no `none`. */
-export type JwtAlgorithm = (typeof PUBLIC_ALGORITHMS)[number] | (typeof SECRET_ALGORITHMS)[number];
+import { type JwtAlgorithm, PUBLIC_ALGORITHMS, SECRET_ALGORITHMS } from "./jwt-algorithms.js";
 
 /** Where keys come from; exactly one of them is given. */
 export interface JwtKeyOptions {
