@@ -54,7 +54,7 @@ describe("caller", () => {
     expect(counters).toEqual([]);
   });
 
-  it("does not get lost on the short way of a single limit", () => {
+  it("does not get lost on the fast path of a single limit", () => {
     const { store, charges, counters } = noting();
     const limiter = createLimiter({ limit, store });
     limiter.check("global", { caller: "user:1" });

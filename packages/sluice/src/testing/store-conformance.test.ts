@@ -301,7 +301,7 @@ async function failuresOf(change: Break, inGroup: string, limits?: Algorithms): 
   return failures;
 }
 
-/** The store without its short way, so that every charge passes `decide`. */
+/** The store without its fast path, so that every charge passes `decide`. */
 function forward(inner: Store): Store {
   return {
     decide: (charges, options) => inner.decide(charges, options),

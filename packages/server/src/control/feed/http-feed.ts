@@ -1,6 +1,6 @@
-// Where a follower gets its state from: a control node, over HTTP. Snapshots are responses of their own; changes come as
-// one response that does not end, with a heartbeat every second. A stream that breaks, or falls silent, is opened again
-// where it ended, after a pause that grows and differs from follower to follower.
+// The feed of a follower: it gets its state from a control node, over HTTP. Snapshots are responses of their own;
+// changes come as one response that does not end, with a heartbeat every second. A stream that breaks, or falls
+// silent, is opened again where it ended, after a pause that grows and differs from follower to follower.
 
 import type { IncomingMessage } from "node:http";
 import { after, type CancelTimer, readMs } from "../../base/clock.js";

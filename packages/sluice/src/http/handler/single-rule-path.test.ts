@@ -62,7 +62,7 @@ function seen({
   };
 }
 
-describe("the short way of one rule by address", () => {
+describe("the fast path of one rule by address", () => {
   it.each(
     LIMITS.flatMap(([name, limit]) =>
       HTTP.map(([form, http]) => [name, form, limit, http] as const),

@@ -1,6 +1,6 @@
-// A trie over the segments of path patterns. A request's path takes one look-up for each segment, and segments beyond
-// the longest pattern are never read. A path visits each node at most once, so no path takes more steps than there
-// are nodes.
+// A trie over the segments of path patterns. A request's path is followed segment by segment, through literals and
+// wildcards alike, and segments beyond the longest pattern are never read. A path visits each node at most once, so
+// no path takes more steps than there are nodes.
 
 import type { Collector } from "./collector.js";
 import type { NormalizedRequest } from "./normalized-request.js";

@@ -50,7 +50,7 @@ describe("a store that answers in time", () => {
     expect(store.stats.failures).toBe(0);
   });
 
-  it("keeps its short way if it answers synchronously, and loses it once it did not", async () => {
+  it("keeps its fast path if it answers synchronously, and loses it once it did not", async () => {
     const { store, memory, inner } = standOn({ isRemote: false });
     const short = vi.spyOn(memory, "decideOne");
     store.decideOne(counter, "k", 1, charge.nowMs);

@@ -143,7 +143,7 @@ export class ResilientStore extends ForwardingStore {
       return this.#ask(new DecideOneRequest(this.#around, charge, blockNowMs), counter);
     }
     const verdict = this.#ask(new PromptRequest(this.#around, charge, blockNowMs), counter);
-    // The short way has no receipts to refund late admissions: it is for stores that are never late.
+    // The fast path has no receipts to refund late admissions: it is for stores that are never late.
     if (isThenable(verdict)) this.#answersLater = true;
     return verdict;
   }

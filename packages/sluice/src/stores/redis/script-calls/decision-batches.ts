@@ -228,7 +228,7 @@ function readAnswer(asked: Asked, reply: ReplyReader, held: HeldAs | undefined):
   asked.answer({ allowed, verdicts, receipts });
 }
 
-/** Whether the short way serves: counters are single values, and nothing has to be remembered. */
+/** Whether the fast path can decide it: counters are single values, and nothing has to be remembered. */
 function isShort({ charges, options: { requestId, hold } }: DecisionRequest): boolean {
   const isKept = hold === true || hold === "lease";
   return requestId === undefined && !isKept && charges.every(isShortCharge);

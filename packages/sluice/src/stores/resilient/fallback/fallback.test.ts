@@ -84,7 +84,7 @@ describe("a policy alone", () => {
   });
 
   it.each(["open", "closed", "local", "throw"] as const)(
-    "%s answers peek and the short way as it answers decide",
+    "%s answers peek and the fast path as it answers decide",
     (policy) => {
       const charge = toCharge(under(policy), { cost: 2 });
       const seen = (use: () => unknown) => {
