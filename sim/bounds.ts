@@ -24,6 +24,10 @@ function boundOfLimit(limit: Limit, scenario: Scenario, options: WorldOptions): 
       ? undefined
       : (options.regions.length - 1) * limit.capacity + forgotten;
   }
+  if (options.across === "merged") {
+    // Each other region may spend a window, or the bucket and its debt, before it hears of the rest.
+    return "refill" in limit ? undefined : (options.regions.length - 1) * limit.capacity + forgotten;
+  }
   switch (consistency) {
     case "strict":
       return forgotten;

@@ -8,7 +8,7 @@ import { type Decider, type NodeOptions, toGuarded } from "./node.js";
 import type { RemoteStore } from "./remote-store.js";
 
 /** How regions agree; as in a rule. */
-export const ACROSS = ["each", "central", "split"] as const;
+export const ACROSS = ["each", "central", "split", "merged"] as const;
 export type Across = (typeof ACROSS)[number];
 
 /** What a process knows of regions. */
@@ -18,21 +18,23 @@ export interface RegionalOptions extends NodeOptions {
   readonly regions: readonly string[];
 }
 
-/** The stores that a process reaches: that of its own region, and that of the home region, which may be the same. */
+/** The stores that a process reaches. */
 export interface RegionalStores {
   readonly self: string;
+  /** That of its own region, which is among the others. */
   readonly own: RemoteStore;
-  readonly home: RemoteStore;
+  /** By region: at least its own, and that of the home region. */
+  readonly all: ReadonlyMap<string, RemoteStore>;
 }
 
 /** A policy with one rule by caller. */
 export function toRegionalPolicy(
   clock: NodeClock,
-  { self, own, home }: RegionalStores,
+  { self, all }: RegionalStores,
   options: RegionalOptions,
 ): Decider {
-  const { across, consistency, leaseMs, regions } = options;
-  const ownStore = toGuarded(clock, own, options);
+  const { across, consistency, leaseMs, regions, nodes, syncMs } = options;
+  const stores = [...all].map(([name, remote]) => [name, toGuarded(clock, remote, options)]);
   const policy = createPolicy({
     rules: {
       version: 1,
@@ -43,14 +45,12 @@ export function toRegionalPolicy(
     regions: {
       self,
       home: regions[0],
-      stores: {
-        [self]: ownStore,
-        [regions[0]]: own === home ? ownStore : toGuarded(clock, home, options),
-      },
+      stores: Object.fromEntries(stores),
       weights: Object.fromEntries(regions.map((name) => [name, 1])),
     },
     clock,
     leased: { leaseMs },
+    merged: { syncMs, nodes: Math.max(1, Math.round(nodes / regions.length)) },
   });
   return {
     check: (user) => policy.admit({ method: "GET", path: "/", user }),

@@ -162,13 +162,25 @@ export class World {
       const decider = toLimiter(clock, own, this.options);
       return new Node({ clock, remotes: [own], decidedBy: own, decider });
     }
-    const isHome = region === 0;
-    const home = isHome
-      ? own
-      : this.#reach(this.server, this.distances[region], this.distantTraffic);
-    const decider = toRegionalPolicy(clock, { self: regions[region], own, home }, this.options);
+    const all = this.#reachAll(region, own);
+    const remotes = [...all.values()];
+    const decider = toRegionalPolicy(clock, { self: regions[region], own, all }, this.options);
+    const home = all.get(regions[0]) ?? own;
     const decidedBy = this.options.across === "central" ? home : own;
-    return new Node({ clock, remotes: [own, home], decidedBy, decider });
+    return new Node({ clock, remotes, decidedBy, decider });
+  }
+
+  /** The stores that a process of a region reaches: its own and that of the home region, and all if counts are merged. */
+  #reachAll(region: number, own: RemoteStore): ReadonlyMap<string, RemoteStore> {
+    const { regions, across } = this.options;
+    const reached = new Map([[regions[region], own]]);
+    for (const [other, name] of regions.entries()) {
+      if (other === region || (other > 0 && across !== "merged")) continue;
+      // Between two regions that are not home, the way of the later one counts.
+      const way = this.distances[Math.max(region, other)];
+      reached.set(name, this.#reach(this.servers[other], way, this.distantTraffic));
+    }
+    return reached;
   }
 
   #reach(server: StoreServer, network: LinkState, traffic: LinkCounts): RemoteStore {

@@ -2,6 +2,7 @@
 
 import type { Spot } from "../../base/shapes/shapes.js";
 import { isShaper, type Limit } from "../../limits/limits.js";
+import { whyNotMerged } from "../../stores/regions/merged/merge-windows.js";
 import { describeKey } from "../identity-keys/key.js";
 import type { Dimension, Rule } from "../rule.js";
 
@@ -179,6 +180,12 @@ function checkAcross(rule: Rule, all: readonly PlacedLimit[], spot: Spot): void 
 
 /** Whether limits can be shared between regions. */
 function checkShared({ across }: Rule, all: readonly PlacedLimit[]): void {
+  if (across === "merged") {
+    for (const { limit, spot } of all) {
+      const why = whyNotMerged(limit);
+      if (why !== undefined) spot.say(why);
+    }
+  }
   if (across !== "split") return;
   for (const { limit, spot } of all) {
     if (isShaper(limit)) {

@@ -20,6 +20,7 @@ import type { EventualOptions } from "../../stores/eventual/eventual.js";
 import type { LeasedOptions } from "../../stores/leased/lease-options.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
 import type { AdmissionMeter } from "../../stores/metered.js";
+import type { MergedOptions } from "../../stores/regions/merged/merged.js";
 import { type Regions, type RegionsOptions, toRegions } from "../../stores/regions/regions.js";
 import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilient/resilient-options.js";
 import type { FailurePolicy, Store } from "../../stores/store.js";
@@ -74,6 +75,8 @@ export interface PolicyOptions {
   leased?: Omit<LeasedOptions, "clock">;
   /** How rules with `consistency: eventual` sync what was admitted. */
   eventual?: Omit<EventualOptions, "clock">;
+  /** How rules with `across: merged` exchange counts with other regions. */
+  merged?: Pick<MergedOptions, "syncMs" | "nodes" | "keysMax">;
   /** Called with every decision of `admit` and the facts that it was made by. What it throws is dropped. */
   onDecision?: (decision: PolicyDecision, facts: Facts) => unknown;
   /** Called with what happens to the policy. What it throws is dropped. */
@@ -95,6 +98,7 @@ export interface PolicySetup {
   readonly seesResponses: boolean;
   readonly leased: Omit<LeasedOptions, "clock">;
   readonly eventual: Omit<EventualOptions, "clock">;
+  readonly merged: Pick<MergedOptions, "syncMs" | "nodes" | "keysMax">;
   readonly onDecision: PolicyOptions["onDecision"];
   readonly onEvent: PolicyOptions["onEvent"];
 }
@@ -133,6 +137,7 @@ const OPTIONS = object({
   // Read by the stores that they are for.
   leased: optional(anything()),
   eventual: optional(anything()),
+  merged: optional(anything()),
   onDecision: optional(anyFunction),
   onEvent: optional(anyFunction),
 } satisfies Record<keyof PolicyOptions, unknown>);
@@ -152,6 +157,7 @@ export function toPolicySetup(options: PolicyOptions, parse: RulesParser): Polic
     seesResponses: given.seesResponses,
     leased: given.leased ?? {},
     eventual: given.eventual ?? {},
+    merged: given.merged ?? {},
     onDecision: given.onDecision,
     onEvent: given.onEvent,
   };

@@ -161,9 +161,9 @@ export const ruleFields = object({
     "Where it is decided: in the shared store, out of leases, or in this process.",
   ),
   across: withDefault(
-    choice(["each", "central", "split"]),
+    choice(["each", "central", "split", "merged"]),
     "each",
-    "How regions agree on it: each counts by itself, the home region decides, or each has its share of the limit.",
+    "How regions agree on it: each counts by itself, the home region decides, each has its share of the limit, or each merges the counts of the others.",
   ),
   durable: withDefault(
     durable,

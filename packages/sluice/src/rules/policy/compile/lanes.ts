@@ -21,6 +21,12 @@ import { type LeasedStore, leased } from "../../../stores/leased/leased.js";
 import type { LeasedStats } from "../../../stores/leased/leases/leased-stats.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import { type AdmissionMeter, MeteredStore } from "../../../stores/metered.js";
+import {
+  type MergedOptions,
+  type MergedStats,
+  type MergedStore,
+  merged,
+} from "../../../stores/regions/merged/merged.js";
 import type { Regions } from "../../../stores/regions/regions.js";
 import { sharded } from "../../../stores/sharded/sharded.js";
 import type { Store } from "../../../stores/store.js";
@@ -37,14 +43,17 @@ export interface Lane {
 }
 
 /** Where a rule is decided: in the policy's store by its consistency, in that of the home region, or in the durable store. */
-type LaneKind = Consistency | HomeKind | DurableKind;
+type LaneKind = Consistency | HomeKind | MergedKind | DurableKind;
 type HomeKind = "home leased" | "home strict";
+type MergedKind = "merged leased" | "merged strict";
 type DurableKind = "durable leased" | "durable strict";
 
 const ORDER: Readonly<Record<LaneKind, number>> = {
   local: 0,
   eventual: 1,
   leased: 2,
+  "merged leased": 2.4,
+  "merged strict": 2.7,
   strict: 3,
   "home leased": 3.2,
   "home strict": 3.4,
@@ -63,6 +72,7 @@ export interface LanesOptions {
   readonly admissions: AdmissionMeter | undefined;
   readonly leased: Omit<LeasedOptions, "clock">;
   readonly eventual: Omit<EventualOptions, "clock">;
+  readonly merged: Pick<MergedOptions, "syncMs" | "nodes" | "keysMax">;
 }
 
 /** The figures of what a policy put in front of a shared store; each only if a rule needed it. */
@@ -71,13 +81,20 @@ export interface PolicyStats {
   readonly leased: LeasedStats | undefined;
   /** Of rules with `across: central` and `consistency: leased`, outside the home region. */
   readonly homeLeased: LeasedStats | undefined;
+  /** Of rules with `across: merged` and `consistency: leased`. */
+  readonly mergedLeased: LeasedStats | undefined;
   /** Of durable rules with `consistency: leased`. */
   readonly durableLeased: LeasedStats | undefined;
   /** Of rules with `consistency: eventual`. */
   readonly eventual: EventualStats | undefined;
+  /** Of rules with `across: merged`, by consistency. */
+  readonly merged: readonly MergedStats[];
   /** Of the caches of refusals in front of strict and leased rules, together. */
   readonly denyCache: DenyCacheStats | undefined;
 }
+
+/** Another region may give back what it announced ahead; a refusal is not trusted for longer than that takes. */
+const MERGED_DENY_MS_MAX = 100;
 
 /** The lanes over one store, each made when a rule first needs it. They outlive any set of rules. */
 export class Lanes {
@@ -87,6 +104,8 @@ export class Lanes {
   readonly #lanes = new Map<string, Lane>();
   readonly #caches: DenyCacheStore[] = [];
   #leases: LeasedStore | undefined;
+  readonly #merged: MergedStore[] = [];
+  #mergedLeases: LeasedStore | undefined;
   #homeLeases: LeasedStore | undefined;
   #durableLeases: LeasedStore | undefined;
 
@@ -105,9 +124,11 @@ export class Lanes {
     const eventual = this.#stores.get("eventual");
     return {
       leased: this.#leases?.stats,
+      mergedLeased: this.#mergedLeases?.stats,
       homeLeased: this.#homeLeases?.stats,
       durableLeased: this.#durableLeases?.stats,
       eventual: eventual instanceof EventualStore ? eventual.stats : undefined,
+      merged: this.#merged.map(({ stats }) => stats),
       denyCache: this.#caches.length === 0 ? undefined : this.#caches.map(statsOf).reduce(add),
     };
   }
@@ -157,7 +178,8 @@ export class Lanes {
     const home = across === "central" ? this.#home : undefined;
     if (home !== undefined)
       return consistency === "leased" && isShared(home) ? "home leased" : "home strict";
-    return isShared(this.#base) ? consistency : "strict";
+    const near = isShared(this.#base) ? consistency : "strict";
+    return across === "merged" ? (near === "leased" ? "merged leased" : "merged strict") : near;
   }
 
   #regionOf({ across, durable }: Pick<Rule, "across" | "durable">): string | undefined {
@@ -176,6 +198,7 @@ export class Lanes {
   #make(kind: LaneKind): Store {
     if (kind === "durable leased" || kind === "durable strict") return this.#makeDurable(kind);
     if (kind === "home leased" || kind === "home strict") return this.#makeHome(kind);
+    if (kind === "merged leased" || kind === "merged strict") return this.#makeMerged(kind);
     const base = this.#base;
     const { clock } = this.#options;
     if (!isShared(base)) return base;
@@ -203,6 +226,28 @@ export class Lanes {
     return this.#cached(this.#homeLeases, home);
   }
 
+  /** Decides in the own region's store as other rules do, and exchanges counts with every other region. */
+  #makeMerged(kind: MergedKind): Store {
+    const { clock, regions, leased: leases } = this.#options;
+    const base = this.#base;
+    const own = new BorrowedStore(toGuarded(base, { clock }));
+    const peers = [...(regions?.stores ?? [])]
+      .filter(([name]) => name !== regions?.self)
+      .map(([name, store]) => [name, new BorrowedStore(toGuarded(store, { clock }))] as const);
+    const region = regions?.self ?? "";
+    const options = { ...this.#options.merged, region, own, peers: new Map(peers), clock };
+    const made = (near: Store) => {
+      const store = merged(near, options);
+      this.#merged.push(store);
+      return store;
+    };
+    if (!isShared(base)) return made(own);
+    if (kind === "merged strict") return made(this.#withCache(own, MERGED_DENY_MS_MAX));
+    // What is leased counts as admitted: other regions hear of it when it is leased, not when it is spent.
+    this.#mergedLeases = leased(made(own), { ...leases, clock });
+    return this.#withCache(this.#mergedLeases, MERGED_DENY_MS_MAX);
+  }
+
   #makeDurable(kind: DurableKind): Store {
     const { clock, durableStore } = this.#options;
     if (durableStore === undefined) throw new Error("a durable rule has a durable store");
@@ -223,8 +268,9 @@ export class Lanes {
     return base instanceof DenyCacheStore ? store : this.#withCache(store);
   }
 
-  #withCache(store: Store): Store {
-    const cache = denyCache(store, { clock: this.#options.clock });
+  #withCache(store: Store, denyCacheMsMax?: number): Store {
+    const { clock } = this.#options;
+    const cache = denyCache(store, denyCacheMsMax === undefined ? { clock } : { clock, denyCacheMsMax });
     this.#caches.push(cache);
     return cache;
   }

@@ -51,12 +51,20 @@ function toSharedExceptions(
 export function whyNotInRegions(rule: Rule, regions: Regions | undefined): string | undefined {
   if (rule.across === undefined) return undefined;
   if (regions === undefined) return `across: ${rule.across} ${NEEDS_REGIONS}`;
+  if (rule.across === "merged") return whyNotMergedIn(regions);
   if (rule.across !== "split") return undefined;
   for (const limit of new Set(allLimitsOf(rule))) {
     const why = whyNotShared(limit, rule, regions);
     if (why !== undefined) return why;
   }
   return undefined;
+}
+
+/** Counts are exchanged with every region, so each has to have a store. */
+function whyNotMergedIn({ stores, weights }: Regions): string | undefined {
+  const missing = [...weights.keys()].find((name) => !stores.has(name));
+  if (missing === undefined) return undefined;
+  return `across: merged needs a store for every region, and ${missing} has none; add it to regions.stores`;
 }
 
 const NEEDS_REGIONS =

@@ -1,0 +1,247 @@
+// Another region, as one process announces its counts to it. What the process admitted is charged to the region's own
+// counter, and in the same call to a register that nobody else writes; the answer says what the register has. So a call
+// that was lost, or arrived late or twice, shows in the next answer, and is corrected: nothing stays counted double.
+
+import type { Clock } from "../../../base/clock.js";
+import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import type { Charge, CounterStatus, Store } from "../../store.js";
+import { type Announcement, announcementOf } from "./announcement.js";
+import { windowEndMs } from "./merge-windows.js";
+import type { MergedKey, Register } from "./merged-key.js";
+import { clockCharge, StoreClock } from "./store-clock.js";
+
+/** The most keys in one call. */
+const KEYS_A_CALL = 500;
+
+/** What an announcement is made with. */
+export interface PeerSetup {
+  readonly clock: Clock;
+  /** The clock of the own region's store. */
+  readonly own: StoreClock;
+  readonly syncMs: number;
+  readonly regions: number;
+  /** How many processes of a region share what is left there. */
+  readonly nodes: number;
+}
+
+/** How the exchange with one region goes. */
+export interface PeerStats {
+  readonly region: string;
+  /** Calls that announced counts, of at most 500 keys each. */
+  readonly exchanges: number;
+  /** Those of them that failed or had no answer in time. */
+  readonly failures: number;
+  /** Units announced so far. */
+  readonly unitsSent: number;
+  /** How old the latest counts are that the region has of this process, in milliseconds. */
+  readonly lagMs: number;
+  /** The most units by which one of its counters was seen above its limit. */
+  readonly overshootUnitsMax: number;
+}
+
+interface Sending extends Announcement {
+  readonly key: MergedKey;
+  /** What has to be charged, or below zero refunded. */
+  readonly deltaUnits: number;
+}
+
+/** Another region. */
+export class PeerRegion {
+  readonly region: string;
+  readonly #index: number;
+  readonly #store: Store;
+  readonly #setup: PeerSetup;
+  readonly #clock = new StoreClock();
+  readonly #counts = { exchanges: 0, failures: 0, unitsSent: 0, overshootUnitsMax: 0 };
+  #busy: MaybePromise<void> | undefined;
+  /** Since when something waits, and when the latest counts that arrived were sent. */
+  #waitingSinceMs: number | undefined;
+
+  /** @param index - Its place among the registers of each key. */
+  constructor(region: string, index: number, store: Store, setup: PeerSetup) {
+    this.region = region;
+    this.#index = index;
+    this.#store = store;
+    this.#setup = setup;
+  }
+
+  get stats(): PeerStats {
+    const nowMs = this.#setup.clock.now();
+    const sinceMs = this.#waitingSinceMs;
+    const lagMs = sinceMs === undefined ? this.#clock.roundTripMs / 2 : nowMs - sinceMs;
+    return { region: this.region, ...this.#counts, lagMs };
+  }
+
+  /** The region's store. */
+  get store(): Store {
+    return this.#store;
+  }
+
+  /** Whether the region has all that was admitted of a key, and nothing that was not. */
+  hasAllOf(key: MergedKey): boolean {
+    const nowMs = this.#setup.clock.now();
+    const { aheadUnits } = this.#announcementOf(key, key.registers[this.#index], nowMs);
+    return aheadUnits === 0 && !this.#isDue(key, nowMs) && !key.hasLater(this.#arrivalMs(nowMs));
+  }
+
+  /** Units admitted of a key that the region does not know of. */
+  unknownUnitsOf(key: MergedKey): number {
+    const register = key.registers[this.#index];
+    const { units, aheadUnits } = this.#announcementOf(key, register, this.#setup.clock.now());
+    return units - aheadUnits - register.knownUnits;
+  }
+
+  /** Announces what has changed of these keys, unless an exchange is under way. Resolves at its end; never rejects. */
+  announce(keys: Iterable<MergedKey>): MaybePromise<void> {
+    if (this.#busy !== undefined) return this.#busy;
+    const nowMs = this.#setup.clock.now();
+    const due = [...keys].filter((key) => this.#isDue(key, nowMs));
+    if (due.length === 0) {
+      this.#waitingSinceMs = undefined;
+      return undefined;
+    }
+    this.#waitingSinceMs ??= nowMs;
+    const done = this.#announceFrom(due, 0);
+    if (!isThenable(done)) return undefined;
+    this.#busy = done.finally(() => {
+      this.#busy = undefined;
+    });
+    return this.#busy;
+  }
+
+  #isDue(key: MergedKey, nowMs: number): boolean {
+    const register = key.registers[this.#index];
+    if (register.isUnsure) return true;
+    const { units } = this.#announcementOf(key, register, nowMs);
+    const known = this.#isOver(key, register, nowMs) ? 0 : register.knownUnits;
+    return units !== known;
+  }
+
+  /** Whether the window of a register has ended, so that it has nothing. */
+  #isOver(key: MergedKey, register: Register, nowMs: number): boolean {
+    return key.hasWindows && register.endMs !== key.endMsAt(this.#arrivalMs(nowMs));
+  }
+
+  #announceFrom(keys: readonly MergedKey[], start: number): MaybePromise<void> {
+    if (start >= keys.length) return undefined;
+    const done = this.#exchange(keys.slice(start, start + KEYS_A_CALL));
+    // What is left waits for the next round if the region can't be reached.
+    return andThen(done, (isDone) =>
+      isDone ? this.#announceFrom(keys, start + KEYS_A_CALL) : undefined,
+    );
+  }
+
+  #exchange(keys: readonly MergedKey[]): MaybePromise<boolean> {
+    const sentAtMs = this.#setup.clock.now();
+    const sendings = keys.map((key) => this.#prepare(key, sentAtMs));
+    const fail = () => {
+      this.#counts.failures++;
+      for (const { key, deltaUnits } of sendings) {
+        if (deltaUnits !== 0) key.registers[this.#index].isUnsure = true;
+      }
+      return false;
+    };
+    const learn = (statuses: readonly CounterStatus[]) => {
+      this.#learn(sendings, statuses, sentAtMs);
+      return true;
+    };
+    this.#counts.exchanges++;
+    try {
+      const answer = this.#send(sendings, sentAtMs);
+      return isThenable(answer) ? Promise.resolve(answer).then(learn, fail) : learn(answer);
+    } catch {
+      return fail();
+    }
+  }
+
+  #prepare(key: MergedKey, nowMs: number): Sending {
+    const register = key.registers[this.#index];
+    if (this.#isOver(key, register, nowMs)) {
+      register.endMs = key.endMsAt(this.#arrivalMs(nowMs));
+      register.knownUnits = 0;
+      register.aheadUnits = 0;
+      register.isUnsure = false;
+    }
+    const announcement = this.#announcementOf(key, register, nowMs);
+    // After a call without an answer the register is read first, so that nothing is charged twice.
+    const deltaUnits = register.isUnsure ? 0 : announcement.units - register.knownUnits;
+    if (!register.isUnsure) register.sentUnits = announcement.units;
+    return { ...announcement, key, deltaUnits };
+  }
+
+  /** Refunds and charges in the order in which they are sent; the answer is to the second. */
+  #send(sendings: readonly Sending[], nowMs: number): MaybePromise<readonly CounterStatus[]> {
+    const back = sendings.filter(({ deltaUnits }) => deltaUnits < 0);
+    const refunds = back.flatMap((sending) => toPair(sending, -sending.deltaUnits, nowMs));
+    const debits = sendings.flatMap((sending) =>
+      toPair(sending, Math.max(0, sending.deltaUnits), nowMs),
+    );
+    const refunded = refunds.length === 0 ? undefined : this.#store.refund(refunds);
+    const charged = this.#store.debit([clockCharge(this.region, nowMs), ...debits]);
+    if (!isThenable(refunded)) return charged;
+    return Promise.all([charged, refunded]).then(([statuses]) => statuses);
+  }
+
+  #learn(
+    sendings: readonly Sending[],
+    [clock, ...statuses]: readonly CounterStatus[],
+    sentAtMs: number,
+  ): void {
+    const nowMs = this.#setup.clock.now();
+    this.#clock.learn(clock, sentAtMs, nowMs);
+    // When the store answered, by its own clock.
+    const atMs = this.#clock.at(sentAtMs + this.#clock.roundTripMs / 2);
+    for (const [i, sending] of sendings.entries()) {
+      const [own, register] = [statuses[2 * i], statuses[2 * i + 1]];
+      this.#counts.unitsSent += Math.max(0, sending.deltaUnits);
+      const above = own.used - own.limit - sending.aheadUnits;
+      this.#counts.overshootUnitsMax = Math.max(this.#counts.overshootUnitsMax, above);
+      learnRegister(sending, this.#index, register.used, atMs);
+    }
+    this.#waitingSinceMs = sentAtMs;
+  }
+
+  #announcementOf(key: MergedKey, register: Register, nowMs: number): Announcement {
+    const { own, syncMs, regions, nodes } = this.#setup;
+    const { roundTripMs } = this.#clock;
+    return announcementOf(key, register, {
+      ownMs: own.at(nowMs),
+      peerMs: this.#arrivalMs(nowMs),
+      // One exchange is under way at a time, so the next one starts after its answer.
+      horizonMs: Math.max(syncMs, roundTripMs) + roundTripMs / 2,
+      regions,
+      nodes,
+    });
+  }
+
+  #arrivalMs(nowMs: number): number {
+    return this.#clock.at(nowMs + this.#clock.roundTripMs / 2);
+  }
+}
+
+function toPair({ key }: Sending, cost: number, nowMs: number): readonly Charge[] {
+  return [
+    { counter: key.counter, key: key.key, cost, nowMs },
+    { counter: key.register, key: key.key, cost, nowMs },
+  ];
+}
+
+/** A register says what it has, at a time of its store's clock. */
+function learnRegister(
+  { key, aheadUnits, deltaUnits }: Sending,
+  index: number,
+  used: number,
+  atMs: number,
+): void {
+  const register = key.registers[index];
+  const endMs = windowEndMs(key.counter.limit, key.key, atMs);
+  const isProbe = register.isUnsure;
+  if (!key.hasWindows && !Number.isNaN(register.endMs) && endMs > register.endMs) {
+    // It counts in a new window of its own. What may have arrived in the one before is not sent again.
+    register.doneUnits += isProbe ? register.sentUnits : register.knownUnits;
+  }
+  register.endMs = endMs;
+  register.knownUnits = used;
+  register.isUnsure = false;
+  if (!isProbe || deltaUnits !== 0) register.aheadUnits = aheadUnits;
+}
