@@ -8,7 +8,7 @@ import { hasWindows, windowEndMs, windowMsOf } from "./merge-windows.js";
 /** The most windows of a key that wait for a region whose clock is behind; of older ones nothing is sent any more. */
 const WINDOWS_MAX = 64;
 /** The factor that lowers the demand at each measurement while requests are refused. */
-const REFUSED_DECAY = 0.98;
+const REFUSED_DECAY = 0.999;
 /** The end of the one window of a limit without windows. */
 const NO_END = Number.POSITIVE_INFINITY;
 
@@ -24,6 +24,8 @@ export interface Register {
   endMs: number;
   /** Units that it had when it answered last. */
   knownUnits: number;
+  /** When it was read last, by our clock. */
+  readAtMs: number;
   /** Whether a call had no answer, so that it may have more. */
   isUnsure: boolean;
   /** What was to be in it after the latest call, what was announced ahead included. */
@@ -156,6 +158,7 @@ function newRegister(): Register {
   return {
     endMs: Number.NaN,
     knownUnits: 0,
+    readAtMs: Number.NEGATIVE_INFINITY,
     isUnsure: false,
     sentUnits: 0,
     aheadUnits: 0,

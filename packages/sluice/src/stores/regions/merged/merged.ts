@@ -29,6 +29,7 @@ import type {
 import type { MergedKey } from "./merged-key.js";
 import { MergedKeys } from "./merged-keys.js";
 import { PeerRegion, type PeerStats } from "./peer-region.js";
+import { maySpend, type SpendingSetup, toWait } from "./spending.js";
 import { clockCharge, StoreClock } from "./store-clock.js";
 
 /** Options of {@link merged}. */
@@ -90,6 +91,7 @@ export class MergedStore extends ForwardingStore {
   readonly #ownClock = new StoreClock();
   readonly #peers: readonly PeerRegion[];
   readonly #keys: MergedKeys;
+  readonly #spending: SpendingSetup;
   readonly #admissions = new WeakMap<ChargeReceipt, Admission>();
   #cancelTimer: (() => void) | undefined;
   #readClockAtMs = Number.NEGATIVE_INFINITY;
@@ -106,6 +108,7 @@ export class MergedStore extends ForwardingStore {
     const regions = peers.size + 1;
     const setup = { clock: this.#clock, own: this.#ownClock, syncMs, regions, nodes };
     this.#peers = [...peers].map(([name, peer], i) => new PeerRegion(name, i, peer, setup));
+    this.#spending = { peers: this.#peers, nodes };
     this.#keys = new MergedKeys({ region, keysMax, peers: this.#peers });
   }
 
@@ -135,6 +138,11 @@ export class MergedStore extends ForwardingStore {
     nowMs: number,
     blockNowMs?: number,
   ): MaybePromise<Verdict> {
+    if (!this.#maySpend(counter, key, cost)) {
+      const charges = [{ counter, key, cost, nowMs }];
+      const options = blockNowMs === undefined ? {} : { blockNowMs };
+      return andThen(this.#refuse(charges, options), ({ verdicts }) => verdicts[0]);
+    }
     const verdict = super.decideOne(counter, key, cost, nowMs, blockNowMs);
     if (isThenable(verdict)) {
       return verdict.then((answer) => {
@@ -147,6 +155,10 @@ export class MergedStore extends ForwardingStore {
   }
 
   override decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome> {
+    const isShort = charges.some(
+      ({ counter, key, cost, shadow }) => shadow !== true && !this.#maySpend(counter, key, cost),
+    );
+    if (isShort) return this.#refuse(charges, options);
     return andThen(super.decide(charges, options), (outcome) => {
       const isTaken = outcome.allowed && outcome.isRepeated !== true;
       for (const [i, { counter, key, cost }] of charges.entries()) {
@@ -224,6 +236,28 @@ export class MergedStore extends ForwardingStore {
     return Promise.allSettled(done).then((results) => {
       const failed = results.find((result) => result.status === "rejected");
       if (failed !== undefined) throw failed.reason;
+    });
+  }
+
+  #maySpend(counter: Counter, name: string, cost: number): boolean {
+    const key = this.#keys.find(counter, name);
+    if (key === undefined || cost === 0 || !this.#ownClock.isKnown) return true;
+    const nowMs = this.#clock.now();
+    return maySpend(key, cost, { ownMs: this.#ownClock.at(nowMs), nowMs }, this.#spending);
+  }
+
+  /** Refuses what has to wait until other regions have charged it. */
+  #refuse(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome> {
+    const blockNowMs = options?.blockNowMs;
+    const peeked = this.inner.peek(charges, blockNowMs === undefined ? {} : { blockNowMs });
+    return andThen(peeked, (known) => {
+      const verdicts = known.map((verdict, i) => {
+        const { counter, key, cost } = charges[i];
+        const isShort = !this.#maySpend(counter, key, cost);
+        this.#note(counter, key, cost, verdict, false);
+        return isShort ? toWait(verdict, this.#peers) : verdict;
+      });
+      return { allowed: false, verdicts, receipts: [] };
     });
   }
 

@@ -13,6 +13,9 @@ import { clockCharge, StoreClock } from "./store-clock.js";
 /** The most keys in one call. */
 const KEYS_A_CALL = 500;
 
+/** How often the register of a key that is asked for is read at least: it may have been lost, or charged late. */
+const READ_MS = 1_000;
+
 /** What an announcement is made with. */
 export interface PeerSetup {
   readonly clock: Clock;
@@ -54,6 +57,8 @@ export class PeerRegion {
   readonly #clock = new StoreClock();
   readonly #counts = { exchanges: 0, failures: 0, unitsSent: 0, overshootUnitsMax: 0 };
   #busy: MaybePromise<void> | undefined;
+  /** Whether the latest exchange failed; before the first, whether it can be reached is not known. */
+  #isAway = true;
   /** Since when something waits, and when the latest counts that arrived were sent. */
   #waitingSinceMs: number | undefined;
 
@@ -81,7 +86,24 @@ export class PeerRegion {
   hasAllOf(key: MergedKey): boolean {
     const nowMs = this.#setup.clock.now();
     const { aheadUnits } = this.#announcementOf(key, key.registers[this.#index], nowMs);
-    return aheadUnits === 0 && !this.#isDue(key, nowMs) && !key.hasLater(this.#arrivalMs(nowMs));
+    return aheadUnits === 0 && !this.#isBehind(key, nowMs) && !key.hasLater(this.#arrivalMs(nowMs));
+  }
+
+  /** How long it takes until the region knows what is announced next, and answers. */
+  get horizonMs(): number {
+    const { roundTripMs } = this.#clock;
+    // One exchange is under way at a time, so the next one starts after its answer.
+    return Math.max(this.#setup.syncMs, roundTripMs) + roundTripMs / 2;
+  }
+
+  /**
+   * The units of a window that the region has charged for this process, what was announced ahead included. Undefined if
+   * the region does not count in that window, or can't be reached, and so has no say.
+   */
+  chargedUnitsOf(key: MergedKey, endMs: number, nowMs: number): number | undefined {
+    if (this.#isAway || key.endMsAt(this.#clock.at(nowMs)) !== endMs) return undefined;
+    const register = key.registers[this.#index];
+    return register.endMs === endMs ? register.knownUnits : 0;
   }
 
   /** Units admitted of a key that the region does not know of. */
@@ -110,6 +132,12 @@ export class PeerRegion {
   }
 
   #isDue(key: MergedKey, nowMs: number): boolean {
+    const { readAtMs } = key.registers[this.#index];
+    return this.#isBehind(key, nowMs) || nowMs - readAtMs >= READ_MS;
+  }
+
+  /** Whether the region has to hear something of a key. */
+  #isBehind(key: MergedKey, nowMs: number): boolean {
     const register = key.registers[this.#index];
     if (register.isUnsure) return true;
     const { units } = this.#announcementOf(key, register, nowMs);
@@ -136,6 +164,7 @@ export class PeerRegion {
     const sendings = keys.map((key) => this.#prepare(key, sentAtMs));
     const fail = () => {
       this.#counts.failures++;
+      this.#isAway = true;
       for (const { key, deltaUnits } of sendings) {
         if (deltaUnits !== 0) key.registers[this.#index].isUnsure = true;
       }
@@ -188,6 +217,7 @@ export class PeerRegion {
     sentAtMs: number,
   ): void {
     const nowMs = this.#setup.clock.now();
+    this.#isAway = false;
     this.#clock.learn(clock, sentAtMs, nowMs);
     // When the store answered, by its own clock.
     const atMs = this.#clock.at(sentAtMs + this.#clock.roundTripMs / 2);
@@ -197,18 +227,17 @@ export class PeerRegion {
       const above = own.used - own.limit - sending.aheadUnits;
       this.#counts.overshootUnitsMax = Math.max(this.#counts.overshootUnitsMax, above);
       learnRegister(sending, this.#index, register.used, atMs);
+      sending.key.registers[this.#index].readAtMs = sentAtMs;
     }
     this.#waitingSinceMs = sentAtMs;
   }
 
   #announcementOf(key: MergedKey, register: Register, nowMs: number): Announcement {
-    const { own, syncMs, regions, nodes } = this.#setup;
-    const { roundTripMs } = this.#clock;
+    const { own, regions, nodes } = this.#setup;
     return announcementOf(key, register, {
       ownMs: own.at(nowMs),
       peerMs: this.#arrivalMs(nowMs),
-      // One exchange is under way at a time, so the next one starts after its answer.
-      horizonMs: Math.max(syncMs, roundTripMs) + roundTripMs / 2,
+      horizonMs: this.horizonMs,
       regions,
       nodes,
     });
