@@ -26,7 +26,9 @@ function boundOfLimit(limit: Limit, scenario: Scenario, options: WorldOptions): 
   }
   if (options.across === "merged") {
     // Each other region may spend a window, or the bucket and its debt, before it hears of the rest.
-    return "refill" in limit ? undefined : (options.regions.length - 1) * limit.capacity + forgotten;
+    return "refill" in limit
+      ? undefined
+      : (options.regions.length - 1) * limit.capacity + forgotten;
   }
   switch (consistency) {
     case "strict":

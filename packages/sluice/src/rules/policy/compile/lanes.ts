@@ -270,7 +270,10 @@ export class Lanes {
 
   #withCache(store: Store, denyCacheMsMax?: number): Store {
     const { clock } = this.#options;
-    const cache = denyCache(store, denyCacheMsMax === undefined ? { clock } : { clock, denyCacheMsMax });
+    const cache = denyCache(
+      store,
+      denyCacheMsMax === undefined ? { clock } : { clock, denyCacheMsMax },
+    );
     this.#caches.push(cache);
     return cache;
   }

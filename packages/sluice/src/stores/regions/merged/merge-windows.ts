@@ -2,7 +2,7 @@
 // regions speak of the same window if it has the same end, whatever their clocks say at the moment.
 
 import { currentPeriod, keyOffsetMs } from "../../../algorithms/fixed-window.js";
-import { fixedWindow, isShaper, type Limit, made } from "../../../limits/limits.js";
+import { fixedWindow, isShaper, type Limit, made, quota } from "../../../limits/limits.js";
 
 /** How long a register of a limit without windows counts; what comes later is counted in the next one. */
 const REGISTER_MS = 600_000;
@@ -43,7 +43,10 @@ export function windowMsOf(limit: Limit, endMs = 0): number {
 
 /** The limit of a register: it counts in the same windows, and never refuses. */
 export function registerLimit(limit: Limit): Limit {
-  if (limit.algorithm === "quota") return made({ ...limit, capacity: REGISTER_UNITS });
+  if (limit.algorithm === "quota") {
+    const { period, calendar } = limit;
+    return made({ ...quota({ limit: REGISTER_UNITS, period }), calendar });
+  }
   const align = limit.algorithm === "fixedWindow" ? limit.align : "epoch";
   return fixedWindow({ limit: REGISTER_UNITS, windowMs: windowMsOf(limit), align });
 }

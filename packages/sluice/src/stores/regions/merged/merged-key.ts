@@ -24,6 +24,8 @@ export interface Register {
   endMs: number;
   /** Units that it had when it answered last. */
   knownUnits: number;
+  /** Whether it has its base; see peer-region.ts. */
+  hasBase: boolean;
   /** When it was read last, by our clock. */
   readAtMs: number;
   /** Whether a call had no answer, so that it may have more. */
@@ -158,6 +160,7 @@ function newRegister(): Register {
   return {
     endMs: Number.NaN,
     knownUnits: 0,
+    hasBase: false,
     readAtMs: Number.NEGATIVE_INFINITY,
     isUnsure: false,
     sentUnits: 0,

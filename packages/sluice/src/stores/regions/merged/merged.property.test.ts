@@ -43,6 +43,6 @@ it("counts every unit once in every region at the end, whatever was lost, late o
       // Each region stops at the limit as it knows it, so all of them at most that many times.
       expect(total).toBeLessThanOrEqual(3 * limit.capacity);
     }),
-    { numRuns: 150 },
+    { numRuns: 100 },
   );
 });

@@ -213,6 +213,8 @@ export class MergedStore extends ForwardingStore {
     const idle = this.#wait(this.#peers.map((peer) => peer.announce([])));
     return andThen(idle, () => {
       this.#sample();
+      // Nothing will be spent any more of what was announced ahead.
+      for (const key of this.#keys.active) key.demandPerMs = 0;
       const announced = this.#peers.map((peer) => peer.announce(this.#keys.active));
       return andThen(this.#wait(announced), () => this.inner.close());
     });
@@ -248,14 +250,15 @@ export class MergedStore extends ForwardingStore {
 
   /** Refuses what has to wait until other regions have charged it. */
   #refuse(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome> {
+    // Before it is asked: by the time of the answer there may be room.
+    const isShort = charges.map(({ counter, key, cost }) => !this.#maySpend(counter, key, cost));
     const blockNowMs = options?.blockNowMs;
     const peeked = this.inner.peek(charges, blockNowMs === undefined ? {} : { blockNowMs });
     return andThen(peeked, (known) => {
       const verdicts = known.map((verdict, i) => {
         const { counter, key, cost } = charges[i];
-        const isShort = !this.#maySpend(counter, key, cost);
         this.#note(counter, key, cost, verdict, false);
-        return isShort ? toWait(verdict, this.#peers) : verdict;
+        return isShort[i] ? toWait(verdict, this.#peers) : verdict;
       });
       return { allowed: false, verdicts, receipts: [] };
     });

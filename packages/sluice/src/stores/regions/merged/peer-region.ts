@@ -13,6 +13,11 @@ import { clockCharge, StoreClock } from "./store-clock.js";
 /** The most keys in one call. */
 const KEYS_A_CALL = 500;
 
+/**
+ * What a register has besides the units that it counts. A refund that arrives late may ask for more than it has; a
+ * counter stops at zero, and then would no longer agree with the region's own.
+ */
+const BASE_UNITS = 2 ** 40;
 /** How often the register of a key that is asked for is read at least: it may have been lost, or charged late. */
 const READ_MS = 1_000;
 
@@ -188,23 +193,31 @@ export class PeerRegion {
     if (this.#isOver(key, register, nowMs)) {
       register.endMs = key.endMsAt(this.#arrivalMs(nowMs));
       register.knownUnits = 0;
+      register.hasBase = false;
       register.aheadUnits = 0;
       register.isUnsure = false;
     }
     const announcement = this.#announcementOf(key, register, nowMs);
     // After a call without an answer the register is read first, so that nothing is charged twice.
-    const deltaUnits = register.isUnsure ? 0 : announcement.units - register.knownUnits;
+    const missing = register.isUnsure ? 0 : announcement.units - register.knownUnits;
+    const deltaUnits = missing < 0 && !this.#mayRefund(key, register, nowMs) ? 0 : missing;
     if (!register.isUnsure) register.sentUnits = announcement.units;
     return { ...announcement, key, deltaUnits };
+  }
+
+  /** Whether a refund reaches what it refunds: a register without its base has nothing to give, nor has the next window. */
+  #mayRefund(key: MergedKey, { hasBase, endMs }: Register, nowMs: number): boolean {
+    return hasBase && (!key.hasWindows || endMs - this.#arrivalMs(nowMs) > this.horizonMs);
   }
 
   /** Refunds and charges in the order in which they are sent; the answer is to the second. */
   #send(sendings: readonly Sending[], nowMs: number): MaybePromise<readonly CounterStatus[]> {
     const back = sendings.filter(({ deltaUnits }) => deltaUnits < 0);
-    const refunds = back.flatMap((sending) => toPair(sending, -sending.deltaUnits, nowMs));
-    const debits = sendings.flatMap((sending) =>
-      toPair(sending, Math.max(0, sending.deltaUnits), nowMs),
-    );
+    const refunds = back.flatMap(({ key, deltaUnits }) => toPair(key, -deltaUnits, 0, nowMs));
+    const debits = sendings.flatMap(({ key, deltaUnits }) => {
+      const base = key.registers[this.#index].hasBase ? 0 : BASE_UNITS;
+      return toPair(key, Math.max(0, deltaUnits), base, nowMs);
+    });
     const refunded = refunds.length === 0 ? undefined : this.#store.refund(refunds);
     const charged = this.#store.debit([clockCharge(this.region, nowMs), ...debits]);
     if (!isThenable(refunded)) return charged;
@@ -248,10 +261,10 @@ export class PeerRegion {
   }
 }
 
-function toPair({ key }: Sending, cost: number, nowMs: number): readonly Charge[] {
+function toPair(key: MergedKey, cost: number, base: number, nowMs: number): readonly Charge[] {
   return [
     { counter: key.counter, key: key.key, cost, nowMs },
-    { counter: key.register, key: key.key, cost, nowMs },
+    { counter: key.register, key: key.key, cost: cost + base, nowMs },
   ];
 }
 
@@ -270,7 +283,10 @@ function learnRegister(
     register.doneUnits += isProbe ? register.sentUnits : register.knownUnits;
   }
   register.endMs = endMs;
-  register.knownUnits = used;
+  // A call that arrived twice may have brought the base twice.
+  const bases = Math.round(used / BASE_UNITS);
+  register.hasBase = bases > 0;
+  register.knownUnits = used - bases * BASE_UNITS;
   register.isUnsure = false;
   if (!isProbe || deltaUnits !== 0) register.aheadUnits = aheadUnits;
 }

@@ -1,0 +1,215 @@
+// Three Redis servers, one a region, whose counts are merged, and a fault proxy on every way from one region to another.
+
+import { Redis } from "ioredis";
+import {
+  type FaultProxy,
+  type RedisProcess,
+  startFaultProxy,
+  startRedis,
+} from "sluice-test-servers";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { type Clock, systemClock } from "../../src/base/clock.js";
+import { fixedWindow } from "../../src/limits/limits.js";
+import { createPolicy, type Facts, type Policy } from "../../src/rules/rules.js";
+import { type RedisStore, redisStore } from "../../src/stores/redis/redis.js";
+import type { Store } from "../../src/stores/store.js";
+import { Random } from "../../src/testing/conformance/random.js";
+import { eternalKeys, longWindowMs } from "./servers.js";
+
+const NAMES = ["eu", "us", "ap"] as const;
+type Name = (typeof NAMES)[number];
+const LIMIT = 60;
+const facts: Facts = { method: "GET", path: "/", ip: "203.0.113.10" };
+
+const servers = new Map<Name, RedisProcess>();
+/** The way from a region to another: `eu>us`. */
+const ways = new Map<string, FaultProxy>();
+const readers = new Map<Name, RedisStore>();
+const ends: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  await Promise.all(NAMES.map(async (name) => servers.set(name, await startRedis())));
+  for (const to of NAMES) {
+    const { port } = server(to);
+    for (const from of NAMES) {
+      if (from !== to) ways.set(`${from}>${to}`, await startFaultProxy({ port }));
+    }
+    const client = new Redis({ port, lazyConnect: true });
+    readers.set(to, redisStore(client));
+  }
+});
+afterAll(async () => {
+  for (const reader of readers.values()) await reader.close();
+  for (const way of ways.values()) way.close();
+  await Promise.all([...servers.values()].map((each) => each.stop()));
+});
+beforeEach(async () => {
+  for (const each of servers.values()) await each.command("FLUSHALL");
+});
+afterEach(async () => {
+  await healAll();
+  for (const end of ends.splice(0)) await end();
+});
+
+function server(name: Name): RedisProcess {
+  return servers.get(name) as RedisProcess;
+}
+
+async function healAll(): Promise<void> {
+  for (const way of ways.values()) await way.heal();
+}
+
+/** All ways from and to a region. */
+function waysOf(name: Name): FaultProxy[] {
+  return [...ways].filter(([way]) => way.split(">").includes(name)).map(([, proxy]) => proxy);
+}
+
+const limit = () => ({ fixedWindow: { limit: LIMIT, windowMs: longWindowMs() } });
+
+/** A policy of one process in a region. */
+function policyIn(self: Name, rule: object = {}, clock: Clock = systemClock): Policy {
+  const stores: Record<string, Store> = {};
+  for (const name of NAMES) {
+    const { host, port } =
+      name === self ? server(name) : (ways.get(`${self}>${name}`) as FaultProxy);
+    const client = new Redis({ host, port });
+    client.on("error", () => {});
+    stores[name] = redisStore(client);
+    ends.push(async () => client.disconnect());
+  }
+  const written = { id: "global", across: "merged", timeoutMs: 5_000, limit: limit(), ...rule };
+  const policy = createPolicy({
+    rules: { version: 1, rules: [written] },
+    regions: { self, home: "eu", stores },
+    merged: { nodes: 1, syncMs: 20 },
+    clock,
+  });
+  ends.unshift(() => policy.close());
+  return policy;
+}
+
+/** Sends requests in all regions together, and returns how many were admitted. */
+async function burst(policies: readonly Policy[], count: number): Promise<number> {
+  const asked = policies.flatMap((policy) =>
+    Array.from({ length: count }, () => policy.admit(facts)),
+  );
+  const decisions = await Promise.all(asked);
+  return decisions.filter(({ allowed }) => allowed).length;
+}
+
+/** What each region has counted. */
+async function counted(): Promise<number[]> {
+  const counter = { scope: "global", part: 0, limit: fixedWindow(limit().fixedWindow) };
+  const charge = { counter, key: "ip:203.0.113.10", cost: 0, nowMs: 0 };
+  const statuses = await Promise.all(NAMES.map((name) => readers.get(name)?.debit([charge])));
+  return statuses.map((status) => status?.[0].used ?? 0);
+}
+
+/** Waits until every region has counted everything once. */
+async function settled(total: number): Promise<void> {
+  await expect.poll(counted, { timeout: 20_000, interval: 20 }).toEqual([total, total, total]);
+}
+
+/** Waits until all regions have counted the same; leases that ended unspent count as spent. */
+async function agreed(totalMin: number): Promise<void> {
+  const isAgreed = async () => {
+    const [first, ...others] = await counted();
+    return first >= totalMin && others.every((units) => units === first);
+  };
+  await expect.poll(isAgreed, { timeout: 20_000, interval: 20 }).toBe(true);
+}
+
+describe("three regions with a Redis server each that merge their counts", () => {
+  it.each([
+    [80, "strict"],
+    [200, "strict"],
+    [200, "leased"],
+  ])(
+    "admit the limit, and what others admit unheard of, at a round trip of %d ms, %s",
+    async (ms, consistency) => {
+      for (const way of ways.values()) way.delay(ms / 2);
+      const policies = NAMES.map((name) => policyIn(name, { consistency }));
+      let total = await burst(policies, 10);
+      expect(total).toBe(30);
+      await expect
+        .poll(async () => Math.min(...(await counted())), { timeout: 20_000 })
+        .toBeGreaterThanOrEqual(30);
+      // Each region knows of 30, so none admits more than 30.
+      total += await burst(policies, 40);
+      expect(total).toBeLessThanOrEqual(30 + 3 * 30);
+      if (consistency === "strict") await settled(total);
+      else await agreed(total);
+    },
+  );
+
+  it("write no key without an expiry", async () => {
+    const policies = NAMES.map((name) => policyIn(name));
+    const total = await burst(policies, 5);
+    await settled(total);
+    for (const each of servers.values()) expect(await eternalKeys(each)).toEqual([]);
+  });
+
+  it("that are cut off count alone, and merge on return", async () => {
+    const policies = NAMES.map((name) => policyIn(name));
+    let total = await burst(policies, 5);
+    await settled(total);
+    for (const way of waysOf("ap")) way.partition();
+    total += await burst(policies, 10);
+    expect(total).toBe(45);
+    await healAll();
+    await settled(total);
+    total += await burst(policies, 5);
+    await settled(total);
+    expect(total).toBe(60);
+    expect(await burst(policies, 5)).toBe(0);
+  });
+
+  it("merge by windows, where the clocks of processes differ by a minute", async () => {
+    const skewed = (byMs: number): Clock => ({
+      now: () => systemClock.now() + byMs,
+      wall: () => Date.now() + byMs,
+    });
+    const policies = NAMES.map((name, i) => policyIn(name, {}, skewed((i - 1) * 60_000)));
+    const total = await burst(policies, 10);
+    await settled(total);
+    expect(total).toBe(30);
+  });
+
+  it("learn again what they forgot", async () => {
+    const policies = NAMES.map((name) => policyIn(name));
+    expect(await burst(policies, 5)).toBe(15);
+    await settled(15);
+    await server("us").command("FLUSHALL");
+    expect(await burst(policies.slice(0, 1), 1)).toBe(1);
+    expect(await burst(policies.slice(2), 1)).toBe(1);
+    // The five of its own are gone there.
+    await expect.poll(counted, { timeout: 20_000 }).toEqual([17, 12, 17]);
+  });
+});
+
+describe("over random schedules of faults between regions", () => {
+  const FAULTS: ((proxy: FaultProxy) => unknown)[] = [
+    (proxy) => proxy.delay(40),
+    (proxy) => proxy.partition(),
+    (proxy) => proxy.dropReplies(),
+    (proxy) => proxy.cutEvery(3),
+    (proxy) => proxy.cut("reset"),
+    (proxy) => proxy.trickle({ bytes: 64, everyMs: 1 }),
+    (proxy) => proxy.heal(),
+  ];
+
+  it.each([1, 2, 3])("every unit counts once in every region at the end: seed %d", async (seed) => {
+    const random = new Random(`merged ${seed}`);
+    const policies = NAMES.map((name) => policyIn(name));
+    let total = 0;
+    for (let round = 0; round < 6; round++) {
+      for (const way of ways.values()) if (random.chance(0.4)) await random.pick(FAULTS)(way);
+      total += await burst(policies, random.between(1, 8));
+      expect(Math.max(...(await counted())), `seed ${seed}`).toBeLessThanOrEqual(3 * LIMIT);
+    }
+    await healAll();
+    expect(total, `seed ${seed}`).toBeLessThanOrEqual(3 * LIMIT);
+    await settled(total);
+    if (total >= LIMIT) expect(await burst(policies, 3), `seed ${seed}`).toBe(0);
+  });
+});
