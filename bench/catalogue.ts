@@ -10,6 +10,7 @@ import { benches as importing } from "./areas/import.js";
 import { benches as ledger } from "./areas/ledger.js";
 import { benches as memory } from "./areas/memory.js";
 import { benches as redis } from "./areas/redis.js";
+import { benches as regions } from "./areas/regions.js";
 import { benches as rules } from "./areas/rules.js";
 import { benches as service } from "./areas/service.js";
 import { benches as sim } from "./areas/sim.js";
@@ -29,6 +30,7 @@ export const benches: readonly Bench[] = [
   ...control,
   ...ledger,
   ...dashboard,
+  ...regions,
   ...sim,
 ];
 

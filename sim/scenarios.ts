@@ -222,6 +222,20 @@ export const scenarios: readonly Scenario[] = [
     },
   },
   {
+    name: "regions-overload",
+    about: "one caller asks for three times its limit, in three regions that are 200 ms apart",
+    options: {
+      ...THREE_REGIONS,
+      nodes: 3,
+      callers: 1,
+      roaming: 1,
+      limits: [fixedWindow({ limit: 10_000, windowMs: 10 * SECOND_MS })],
+      distance: { latencyMs: 100, jitterMs: 2, loss: 0, isCutThere: false, isCutBack: false },
+    },
+    durationMs: 30 * SECOND_MS,
+    ratePerSecond: () => 3_000,
+  },
+  {
     name: "region-partition",
     about: "one of three regions does not reach the home region for a minute",
     options: THREE_REGIONS,

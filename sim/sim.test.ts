@@ -87,6 +87,30 @@ describe("a caller that asks in each of three regions in turn", () => {
   });
 });
 
+describe("regions that merge their counts", () => {
+  it("admit a caller that rotates through them little more than its limit", async () => {
+    const scenario = scenarioOf("rotating-attacker");
+    const run = {
+      scenario,
+      consistency: "strict",
+      across: "merged",
+      seed: 1,
+      factor: 0.3,
+    } as const;
+    const { overshoot, admitted } = await runScenario(run);
+    expect(overshoot).toBeLessThan(0.2);
+    expect(admitted).toBeGreaterThan(1_000);
+  });
+
+  it(`keep within their bound, whatever fails between them, from ${SEEDS} seeds`, async () => {
+    const scenario = scenarioOf("regions-chaos");
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const run = { scenario, consistency: "leased", across: "merged", seed, factor: 0.2 } as const;
+      expect(brokenPromise(await runScenario(run)), `seed ${seed}`).toBeUndefined();
+    }
+  });
+});
+
 describe("a region that does not reach the home region for a minute", () => {
   const scenario = scenarioOf("region-partition");
   const cutOff = async (across: Across, faults?: readonly Fault[]) => {

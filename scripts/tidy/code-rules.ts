@@ -99,6 +99,7 @@ const chanceFiles = [
   "src/stores/memory/memory-options.ts",
   "src/stores/redis/script-calls/brief-receipts.ts",
   "src/stores/redis/script-calls/decision-batches.ts",
+  "src/stores/regions/merged/merged-keys.ts",
 ];
 
 /** Chance comes in as an argument too, so that a test can pin it. */

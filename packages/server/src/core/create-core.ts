@@ -24,6 +24,7 @@ import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Core } from "./core.js";
 import { openHome } from "./open-home.js";
 import { type OpenLedger, openLedger } from "./open-ledger.js";
+import { type OpenPeers, openPeers } from "./open-peers.js";
 import { ALWAYS_THERE, type OpenStore, type OpenStoreOptions, openStore } from "./open-store.js";
 import type { RulesUse } from "./rules/read-job.js";
 import { readRules } from "./rules-in-force.js";
@@ -79,15 +80,17 @@ export function createCore(given: Config, options: CoreOptions = {}): OwnedCore 
   const home = options.homeStore
     ? borrowed(options.homeStore)
     : openHome(config, { telemetry, clock });
+  const peers = openPeers(config, { telemetry, clock });
   const leased = options.holders === undefined ? {} : { holders: options.holders };
   const ledger = ledgerOf(config, options, { telemetry, clock });
   if (rules.rules.some(({ durable }) => durable !== undefined)) ledger?.open();
   const { onStoreFailure } = config.store;
   const durable = ledger === undefined ? {} : toDurable(ledger);
-  const counted = { ...toStores(config, opened, home), onStoreFailure, ...durable };
-  const parts = { rules, ...counted, clock, telemetry, leased };
+  const counted = { ...toStores(config, opened, { home, peers }), onStoreFailure, ...durable };
+  const merged = options.holders === undefined ? {} : { nodes: options.holders };
+  const parts = { rules, ...counted, clock, telemetry, leased, merged };
   const closeStores = async () => {
-    await Promise.all([opened.close(), home?.close(), ledger?.close()]);
+    await Promise.all([opened.close(), home?.close(), peers.close(), ledger?.close()]);
   };
   const { policy, blindPolicy } = createPolicies(config, parts, closeStores);
   followKeys(config, telemetry);
@@ -149,14 +152,14 @@ function toDurable({
   return { durableStore: store, ...(admissions === undefined ? {} : { admissions }) };
 }
 
-/** The store, or with regions that of each that is asked. */
+/** The store, or with regions that of each. */
 function toStores(
   { regions }: Config,
   { store }: OpenStore,
-  home: OpenStore | undefined,
+  { home, peers }: { readonly home: OpenStore | undefined; readonly peers: OpenPeers },
 ): Pick<PolicyOptions, "store" | "regions"> {
   if (regions === undefined) return { store };
-  return { regions: regionsOver(store, regions, home?.store) };
+  return { regions: regionsOver(store, regions, { home: home?.store, peers: peers.stores }) };
 }
 
 interface PolicyParts extends Pick<PolicyOptions, "store" | "regions"> {
@@ -167,6 +170,7 @@ interface PolicyParts extends Pick<PolicyOptions, "store" | "regions"> {
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly leased: { readonly holders?: number };
+  readonly merged: { readonly nodes?: number };
 }
 
 function createPolicies(config: Config, parts: PolicyParts, closeStores: () => Promise<void>) {

@@ -60,8 +60,8 @@ rules:
   );
 }
 
-async function coreIn(self: "eu" | "us"): Promise<OwnedCore> {
-  const config = configIn(self);
+async function coreIn(self: "eu" | "us", rules = RULES): Promise<OwnedCore> {
+  const config = configIn(self, rules);
   const core = createCore(config, { telemetry: createTelemetry(config.telemetry) });
   cores.push(core);
   await core.storeReach.known;
@@ -113,6 +113,21 @@ describe("a service in several regions", () => {
     await expect
       .poll(async () => (await us.policy.admit(login)).allowed, { timeout: 15_000 })
       .toBe(true);
+  });
+
+  it("merges counts with other regions, and shows how late they are", async () => {
+    const rules =
+      "\n  - { id: both, key: ip, limit: { fixedWindow: { limit: 8, windowMs: 1d } }, across: merged, timeoutMs: 2s }";
+    const [eu, us] = [await coreIn("eu", rules), await coreIn("us", rules)];
+    for (let i = 0; i < 5; i++) expect((await us.policy.admit(login)).allowed).toBe(true);
+    const left = async () => (await eu.policy.explain(login)).rules[0].limits[0].remaining;
+    await expect.poll(left, { timeout: 15_000 }).toBe(3);
+    const text = await us.telemetry.metrics();
+    expect(text).toMatch(/rate_limiter_region_lag_seconds\{peer="eu",region="us"\} \d/);
+    expect(text).toContain('rate_limiter_region_units_total{peer="eu",region="us"} 5');
+    expect(text).toContain(
+      'rate_limiter_region_exchanges_total{peer="eu",outcome="failed",region="us"} 0',
+    );
   });
 
   it("opens no store of another region at home", async () => {

@@ -6,6 +6,8 @@
  */
 
 export { nearestName } from "../base/nearest-name.js";
+export type { MergedOptions, MergedStats } from "../stores/regions/merged/merged-options.js";
+export type { PeerStats } from "../stores/regions/merged/peer-region.js";
 export { type RegionsOptions, regionName } from "../stores/regions/regions.js";
 export {
   type CounterFate,

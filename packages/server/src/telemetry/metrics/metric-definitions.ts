@@ -105,6 +105,28 @@ export const METRICS = {
     [],
     "max",
   ),
+  regionLag: gauge(
+    "rate_limiter_region_lag_seconds",
+    "How old the latest counts are that another region has of this process, under across: merged.",
+    ["peer"],
+    "max",
+  ),
+  regionExchanges: counter(
+    "rate_limiter_region_exchanges_total",
+    "Calls that announced counts to another region under across: merged, by whether they succeeded.",
+    ["peer", "outcome"],
+  ),
+  regionUnits: counter(
+    "rate_limiter_region_units_total",
+    "Units announced to another region under across: merged.",
+    ["peer"],
+  ),
+  regionOvershoot: gauge(
+    "rate_limiter_region_overshoot_units_max",
+    "The most units by which a counter of another region was seen above its limit, under across: merged.",
+    ["peer"],
+    "max",
+  ),
   ledgerSeconds: histogram(
     "rate_limiter_ledger_latency_seconds",
     "How long calls to the ledger of durable rules took, failed ones included.",

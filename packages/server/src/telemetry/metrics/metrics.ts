@@ -1,6 +1,7 @@
 // The registry of a process: each metric with the function that reads its values when it is scraped.
 
 import { collectDefaultMetrics, Registry } from "prom-client";
+import type { PeerStats } from "sluice/rules";
 import type { DecisionLog } from "../log/decision-log.js";
 import type { ControlFigures, ListenerName, StoreName, WebhookFigures } from "../reported.js";
 import type { DecisionTally } from "../tally/decision-tally.js";
@@ -116,6 +117,13 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
   homeFallbackActive: ({ fallbacks }) => [of(fallbacks.home.isActive ? 1 : 0)],
   homeFallbackSeconds: ({ fallbacks }) => [of(fallbacks.home.seconds)],
   regionShare: ({ regionShare }) => (regionShare === undefined ? [] : [of(regionShare)]),
+  regionLag: byPeer(({ lagMs }) => ({ value: lagMs / 1_000 })),
+  regionExchanges: byPeer(
+    ({ exchanges, failures }) => ({ value: exchanges - failures, outcome: "ok" }),
+    ({ failures }) => ({ value: failures, outcome: "failed" }),
+  ),
+  regionUnits: byPeer(({ unitsSent }) => ({ value: unitsSent })),
+  regionOvershoot: byPeer(({ overshootUnitsMax }) => ({ value: overshootUnitsMax })),
   ledgerSeconds: ({ storeTimes }) => secondsOf(storeTimes.ledger, METRICS.ledgerSeconds),
   ledgerErrors: ({ storeTimes }) => errorsOf(storeTimes.ledger),
   ledgerFallbackActive: ({ fallbacks }) => [of(fallbacks.ledger.isActive ? 1 : 0)],
@@ -212,6 +220,42 @@ function* secondsOf(times: StoreTimes, { name }: { readonly name: string }): Ite
 
 function* errorsOf({ latencies, errors }: StoreTimes): Iterable<MetricLine> {
   for (const operation of latencies.keys()) yield of(errors.get(operation) ?? 0, { operation });
+}
+
+/** Lines for each other region; nothing if no counts are merged. */
+function byPeer(
+  ...lines: readonly ((stats: PeerStats) => { readonly value: number; readonly outcome?: string })[]
+): Reader {
+  return function* ({ stats }) {
+    for (const peer of peersOf(stats.read().merged)) {
+      for (const toLine of lines) {
+        const { value, ...labels } = toLine(peer);
+        yield of(value, { peer: peer.region, ...labels });
+      }
+    }
+  };
+}
+
+/** Each other region once: what several policies exchanged with it, together. */
+function peersOf(merged: Stats["merged"]): Iterable<PeerStats> {
+  const byRegion = new Map<string, PeerStats>();
+  for (const peer of merged.flatMap(({ peers }) => peers)) {
+    const known = byRegion.get(peer.region);
+    byRegion.set(
+      peer.region,
+      known === undefined
+        ? peer
+        : {
+            region: peer.region,
+            exchanges: known.exchanges + peer.exchanges,
+            failures: known.failures + peer.failures,
+            unitsSent: known.unitsSent + peer.unitsSent,
+            lagMs: Math.max(known.lagMs, peer.lagMs),
+            overshootUnitsMax: Math.max(known.overshootUnitsMax, peer.overshootUnitsMax),
+          },
+    );
+  }
+  return byRegion.values();
 }
 
 /** A line for each rule and outcome. */

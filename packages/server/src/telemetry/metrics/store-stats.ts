@@ -9,7 +9,7 @@ import type {
   ResilientStats,
   Store,
 } from "sluice";
-import type { Policy, Rule } from "sluice/rules";
+import type { MergedStats, Policy, Rule } from "sluice/rules";
 
 /** A service has a handful of policies and stores. */
 const SOURCES_MAX = 100;
@@ -21,6 +21,7 @@ export interface StoreStats {
   readonly leased: LeasedStats[];
   readonly eventual: EventualStats[];
   readonly denyCache: DenyCacheStats[];
+  readonly merged: MergedStats[];
 }
 
 /** The policies and stores whose statistics the metrics show. */
@@ -67,13 +68,15 @@ export class WatchedStats {
       leased: [],
       eventual: [],
       denyCache: [],
+      merged: [],
     };
     for (const { stats } of this.#stores) sort(stats, found);
     for (const { stats } of this.#policies) {
-      const { leased, homeLeased, durableLeased, eventual, denyCache } = stats;
-      for (const part of [leased, homeLeased, durableLeased, eventual, denyCache]) {
+      const { leased, homeLeased, mergedLeased, durableLeased, eventual, denyCache } = stats;
+      for (const part of [leased, homeLeased, mergedLeased, durableLeased, eventual, denyCache]) {
         if (part !== undefined) sort(part, found);
       }
+      found.merged.push(...stats.merged);
     }
     return found;
   }

@@ -20,7 +20,7 @@ import type { EventualOptions } from "../../stores/eventual/eventual.js";
 import type { LeasedOptions } from "../../stores/leased/lease-options.js";
 import { memoryStore } from "../../stores/memory/memory-store.js";
 import type { AdmissionMeter } from "../../stores/metered.js";
-import type { MergedOptions } from "../../stores/regions/merged/merged.js";
+import type { MergedOptions } from "../../stores/regions/merged/merged-options.js";
 import { type Regions, type RegionsOptions, toRegions } from "../../stores/regions/regions.js";
 import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilient/resilient-options.js";
 import type { FailurePolicy, Store } from "../../stores/store.js";

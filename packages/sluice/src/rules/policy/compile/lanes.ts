@@ -21,12 +21,8 @@ import { type LeasedStore, leased } from "../../../stores/leased/leased.js";
 import type { LeasedStats } from "../../../stores/leased/leases/leased-stats.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import { type AdmissionMeter, MeteredStore } from "../../../stores/metered.js";
-import {
-  type MergedOptions,
-  type MergedStats,
-  type MergedStore,
-  merged,
-} from "../../../stores/regions/merged/merged.js";
+import { type MergedStore, merged } from "../../../stores/regions/merged/merged.js";
+import type { MergedOptions, MergedStats } from "../../../stores/regions/merged/merged-options.js";
 import type { Regions } from "../../../stores/regions/regions.js";
 import { sharded } from "../../../stores/sharded/sharded.js";
 import type { Store } from "../../../stores/store.js";
@@ -232,7 +228,8 @@ export class Lanes {
     const base = this.#base;
     const own = new BorrowedStore(toGuarded(base, { clock }));
     const peers = [...(regions?.stores ?? [])]
-      .filter(([name]) => name !== regions?.self)
+      // Where regions are only checked or replayed, all have the own region's store.
+      .filter(([name, store]) => name !== regions?.self && store !== base)
       .map(([name, store]) => [name, new BorrowedStore(toGuarded(store, { clock }))] as const);
     const region = regions?.self ?? "";
     const options = { ...this.#options.merged, region, own, peers: new Map(peers), clock };

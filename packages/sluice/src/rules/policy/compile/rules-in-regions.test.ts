@@ -51,6 +51,26 @@ describe("a limit of 10 in three regions", () => {
     expect(await admittedInEach(policies, 12)).toEqual(expected);
   });
 
+  it.each(["strict", "leased"])(
+    "across merged counts what the others admitted, and says so: %s",
+    async (consistency) => {
+      const rule = { id: "a", across: "merged", consistency, limit: perHour(10) };
+      const { policies, clock } = stand([rule]);
+      const [eu, us] = policies;
+      expect(await admitted(eu, 6)).toBe(6);
+      for (let i = 0; i < 40; i++) {
+        clock.advance(50);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      const { rules } = await us.explain(facts);
+      expect(rules[0]).toMatchObject({ across: "merged", region: "us" });
+      expect(await admitted(us, 6)).toBe(4);
+      const [{ peers }] = us.stats.merged;
+      expect(peers.map(({ region }) => region)).toEqual(["eu", "ap"]);
+      for (const policy of policies) await policy.close();
+    },
+  );
+
   it.each(["central", "split"])("across %s admits no more out of leases", async (across) => {
     const { policies, clock } = stand([
       { id: "a", across, consistency: "leased", limit: perHour(300) },
@@ -194,6 +214,31 @@ describe("a rule that regions can't keep", () => {
     ],
     ["local", { across: "central", consistency: "local", limit }, "got local"],
     [
+      "merged permits",
+      { across: "merged", limit: { concurrency: { limit: 9, permitMs: 1_000 } } },
+      "is a concurrency, which can't be merged: it is a list, not a count; use across: central",
+    ],
+    [
+      "a merged log",
+      { across: "merged", limit: { slidingWindowLog: { limit: 9, windowMs: 1_000 } } },
+      "is a slidingWindowLog, which can't be merged",
+    ],
+    [
+      "a merged shaper",
+      { across: "merged", limit: leakyBucket({ ratePerSecond: 9, queueSize: 8 }) },
+      "is a leakyBucket that shapes, which can't be merged",
+    ],
+    [
+      "merged windows of the first request",
+      { across: "merged", limit: fixedWindow({ limit: 9, windowMs: 1_000, align: "first" }) },
+      "which can't be merged: each region would have windows of its own",
+    ],
+    [
+      "merged windows that are too short",
+      { across: "merged", limit: fixedWindow({ limit: 9, windowMs: 999 }) },
+      "has windows of 999 ms, too short to be merged",
+    ],
+    [
       "durable",
       { across: "central", durable: true, limit: { quota: { limit: 9, period: "day" } } },
       "a durable rule has one ledger for all regions",
@@ -237,6 +282,15 @@ describe("a rule that regions can't keep", () => {
       'rule "a": across: central needs regions: set regions in the configuration',
     );
     expect(policyOf({ across: "each", limit }, false)).not.toThrow();
+  });
+
+  it("is refused without a store for every region, if counts are merged", () => {
+    const stores = { eu: memoryStore(), us: memoryStore() };
+    const regions = { self: "eu", home: "eu", stores, weights: { eu: 1, us: 1, ap: 1 } };
+    const rules = { version: 1, rules: [{ id: "a", across: "merged", limit }] };
+    expect(() => createPolicy({ rules, regions })).toThrow(
+      "across: merged needs a store for every region, and ap has none; add it to regions.stores",
+    );
   });
 
   it("counts permits one by one, whatever the cost", () => {

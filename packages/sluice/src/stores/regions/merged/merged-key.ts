@@ -78,7 +78,7 @@ export class MergedKey {
     return this.#askedUnits === 0;
   }
 
-  /** Measures from now on, after a time in which nobody asked. */
+  /** Measures from now on, after a time without requests. */
   start(nowMs: number): void {
     this.isActive = true;
     this.demandPerMs = 0;

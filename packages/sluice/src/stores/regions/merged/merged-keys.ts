@@ -34,7 +34,7 @@ export class MergedKeys {
   /** Keys with something to announce, or asked for a moment ago. */
   readonly active = new Set<MergedKey>();
   readonly #setup: MergedKeysSetup;
-  /** Names the registers of this process: nobody else writes them. */
+  /** Names the registers of this process: no other process writes them. */
   readonly #process: string = crypto.randomUUID().slice(0, 13);
   readonly #groups = new WeakMap<Counter, Group>();
   readonly #all = new LinkedList<MergedKey>();

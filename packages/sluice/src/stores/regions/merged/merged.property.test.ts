@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { type Fate, RegionsRig } from "../../../../test/regions-rig.js";
 import { fixedWindow, type Limit, tokenBucket } from "../../../limits/limits.js";
-import { type Fate, RegionsRig } from "./regions-rig.js";
 
 const HOUR_MS = 3_600_000;
 /** So slow that nothing comes back while a test runs. */

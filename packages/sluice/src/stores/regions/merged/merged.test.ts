@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { RegionsRig } from "../../../../test/regions-rig.js";
 import {
   fixedWindow,
   type Limit,
@@ -6,8 +7,7 @@ import {
   slidingWindowCounter,
   tokenBucket,
 } from "../../../limits/limits.js";
-import type { Counter } from "../../store.js";
-import { RegionsRig } from "./regions-rig.js";
+import type { Counter, Outcome } from "../../store.js";
 
 const HOUR_MS = 3_600_000;
 const counterOf = (limit: Limit): Counter => ({ scope: "test", part: 0, limit });
@@ -134,7 +134,7 @@ describe("a region that is cut off", () => {
 });
 
 describe("a region whose store forgot everything", () => {
-  it("is told again what the others admitted, once", () => {
+  it("learns again what the others admitted, once", () => {
     const rig = new RegionsRig();
     rig.ask(0, hourly, "a", 10);
     rig.ask(1, hourly, "a", 5);
@@ -173,7 +173,7 @@ describe("what is given back", () => {
     const outcome = rig.processes[0].decide([charge], { hold: true });
     rig.sync(15);
     expect(rig.used(hourly, "a")).toEqual([30, 30, 30]);
-    const [receipt] = (outcome as { receipts: readonly never[] }).receipts;
+    const [receipt] = (outcome as Outcome).receipts;
     rig.processes[0].settle([{ receipt, kept: 10, nowMs: rig.clock.now() }]);
     rig.sync(2);
     expect(rig.used(hourly, "a")).toEqual([10, 10, 10]);

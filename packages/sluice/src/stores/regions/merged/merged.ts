@@ -5,15 +5,6 @@
 import { type Clock, startTimer, toClock } from "../../../base/clock.js";
 import type { Verdict } from "../../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
-import { readOptions } from "../../../base/shapes/code-options.js";
-import {
-  anything,
-  object,
-  optional,
-  required,
-  wholeNumber,
-  withDefault,
-} from "../../../base/shapes/shapes.js";
 import type { Limit } from "../../../limits/limits.js";
 import { ForwardingStore } from "../../forwarding-store.js";
 import type {
@@ -28,50 +19,10 @@ import type {
 } from "../../store.js";
 import type { MergedKey } from "./merged-key.js";
 import { MergedKeys } from "./merged-keys.js";
-import { PeerRegion, type PeerStats } from "./peer-region.js";
+import { type MergedOptions, type MergedStats, SITE, toMergedSettings } from "./merged-options.js";
+import { PeerRegion } from "./peer-region.js";
 import { maySpend, type SpendingSetup, toWait } from "./spending.js";
 import { clockCharge, StoreClock } from "./store-clock.js";
-
-/** Options of {@link merged}. */
-export interface MergedOptions {
-  /** The region of this process. */
-  region: string;
-  /** The stores of the other regions, by name. */
-  peers: ReadonlyMap<string, Store>;
-  /** The store of the own region, behind what decides in front of it. Default: the store that decides. */
-  own?: Store;
-  /** How often counts are announced at most, in milliseconds from 10 to 60,000; default 100. */
-  syncMs?: number;
-  /** How many processes a region has, which share what is left of a limit. Default 4. */
-  nodes?: number;
-  /** The most keys known in this process at the same time; default 100,000. */
-  keysMax?: number;
-  /** Default: monotonic time. */
-  clock?: Clock;
-}
-
-/** Statistics of a merged store. */
-export interface MergedStats {
-  /** One for each other region. */
-  readonly peers: readonly PeerStats[];
-  /** Keys known in this process. */
-  readonly keys: number;
-  /** Units never announced: their key had to make room for others. */
-  readonly unitsEvicted: number;
-}
-
-const SITE = { name: "merged", code: "SLUICE_OPTION_INVALID" } as const;
-const KEYS_MAX = 10_000_000;
-const NODES_MAX = 1_000_000;
-const OPTIONS = object({
-  region: required(anything()),
-  peers: required(anything()),
-  own: optional(anything()),
-  syncMs: withDefault(wholeNumber({ min: 10, max: 60_000 }), 100),
-  nodes: withDefault(wholeNumber({ min: 1, max: NODES_MAX }), 4),
-  keysMax: withDefault(wholeNumber({ min: 1, max: KEYS_MAX }), 100_000),
-  clock: optional(anything()),
-} satisfies Record<keyof MergedOptions, unknown>);
 
 /** How often the clock of the own region's store is read. */
 const CLOCK_MS = 1_000;
@@ -99,7 +50,7 @@ export class MergedStore extends ForwardingStore {
 
   constructor(store: Store, options: MergedOptions) {
     super(store);
-    const { keysMax, syncMs, nodes, clock } = readOptions(SITE, OPTIONS, options);
+    const { keysMax, syncMs, nodes, clock } = toMergedSettings(options);
     const { region, peers, own = store } = options;
     this.#clock = toClock(SITE, clock);
     this.#region = region;

@@ -1,5 +1,5 @@
 // Another region, as one process announces its counts to it. What the process admitted is charged to the region's own
-// counter, and in the same call to a register that nobody else writes; the answer says what the register has. So a call
+// counter, and in the same call to a register that no other process writes; the answer says what the register has. So a call
 // that was lost, or arrived late or twice, shows in the next answer, and is corrected: nothing stays counted double.
 
 import type { Clock } from "../../../base/clock.js";

@@ -1,11 +1,11 @@
 // Regions for tests, in one process: each has a memory store with a clock of its own, and between each two of them is a
 // way that loses calls, loses answers, or delivers a call later.
 
-import { ManualClock } from "../../../testing/manual-clock.js";
-import { ForwardingStore } from "../../forwarding-store.js";
-import { type MemoryStore, memoryStore } from "../../memory/memory-store.js";
-import type { Charge, Counter, CounterStatus } from "../../store.js";
-import { MergedStore } from "./merged.js";
+import { ForwardingStore } from "../src/stores/forwarding-store.js";
+import { type MemoryStore, memoryStore } from "../src/stores/memory/memory-store.js";
+import { MergedStore } from "../src/stores/regions/merged/merged.js";
+import type { Charge, Counter, CounterStatus } from "../src/stores/store.js";
+import { ManualClock } from "../src/testing/manual-clock.js";
 
 export const START_MS: number = Date.UTC(2024, 5, 1, 12);
 
