@@ -13,7 +13,7 @@ import { fixedWindow } from "../../src/limits/limits.js";
 import { createPolicy, type Facts, type Policy } from "../../src/rules/rules.js";
 import { type RedisStore, redisStore } from "../../src/stores/redis/redis.js";
 import type { Store } from "../../src/stores/store.js";
-import { Random } from "../../src/testing/conformance/random.js";
+import { SeededRandom } from "../../src/testing/conformance/random.js";
 import { eternalKeys, longWindowMs } from "./servers.js";
 
 const NAMES = ["eu", "us", "ap"] as const;
@@ -199,7 +199,7 @@ describe("over random schedules of faults between regions", () => {
   ];
 
   it.each([1, 2, 3])("every unit counts once in every region at the end: seed %d", async (seed) => {
-    const random = new Random(`merged ${seed}`);
+    const random = new SeededRandom(`merged ${seed}`);
     const policies = NAMES.map((name) => policyIn(name));
     let total = 0;
     for (let round = 0; round < 6; round++) {
