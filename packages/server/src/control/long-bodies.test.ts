@@ -1,4 +1,4 @@
-// Rule sets can be megabytes each, and there may be hundreds of versions. Whoever reads many of them, a viewer or a node
+// Rule sets can be megabytes each, and there may be hundreds of versions. A reader of many of them, a viewer or a node
 // that starts, reads a few at a time: the node's decisions wait while a row is read, and its memory is bounded.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
