@@ -1,5 +1,5 @@
-// Rule sets can be megabytes each, and there may be hundreds of versions. A reader of many of them, a viewer or a node
-// that starts, reads a few at a time: the node's decisions wait while a row is read, and its memory is bounded.
+// Rule sets can be megabytes each, and there may be hundreds of versions. A viewer or a starting node that needs many of
+// them reads a few at a time: the node's decisions wait while a row is read, and its memory is bounded.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testDatabases } from "../../test/control/databases.js";
