@@ -7,7 +7,7 @@ import { ServerError } from "../base/errors.js";
 import { readVersion } from "../base/version.js";
 import type { ControlConfig, FollowControlConfig } from "../config/config.js";
 import type { RulesUse } from "../core/rules/read-job.js";
-import type { Database, Unsubscribe } from "../database/database.js";
+import { type Database, isDatabaseUnavailable, type Unsubscribe } from "../database/database.js";
 import { openDatabase } from "../database/open-database.js";
 import { newSecret } from "../telemetry/random.js";
 import { toFigures } from "./control-figures.js";
@@ -262,7 +262,7 @@ export class ControlNode {
     try {
       await prepareDatabase(this.#database, this.plane, this.#options);
     } catch (error) {
-      if (!isAway(error)) throw error;
+      if (!isDatabaseUnavailable(error)) throw error;
       if (this.#closing !== undefined) return;
       this.#report("the database of the control plane can't be reached", error);
       this.#cancelPrepare = after(PREPARE_AGAIN_MS, () => void this.#prepareLater());
@@ -337,10 +337,6 @@ export class ControlNode {
   #notify(kinds: Parameters<OnChanged>[0]): Promise<void> | undefined {
     return notifyAll(this.#listeners, kinds);
   }
-}
-
-function isAway(error: unknown): boolean {
-  return error instanceof ServerError && error.code === "SLUICE_DATABASE_UNAVAILABLE";
 }
 
 /** Of the rules of a change, which are most of it. */

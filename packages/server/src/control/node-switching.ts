@@ -4,6 +4,7 @@
 
 import { after, wallMs } from "../base/clock.js";
 import { ServerError } from "../base/errors.js";
+import { isDatabaseUnavailable } from "../database/database.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { AuditedAct, ChangeRequest } from "./changes/changes.js";
 import type { ControlPlane } from "./control-plane.js";
@@ -85,8 +86,8 @@ export class NodeSwitching {
       await plane.record(request, act);
       this.#unrecorded--;
     } catch (error) {
-      const isAway = error instanceof ServerError && error.code === "SLUICE_DATABASE_UNAVAILABLE";
-      if (isAway) after(RECORD_AGAIN_MS, () => void this.#record(plane, request, act));
+      if (isDatabaseUnavailable(error))
+        after(RECORD_AGAIN_MS, () => void this.#record(plane, request, act));
       else this.#parts.telemetry.problem("a switch of this node is not in the audit log", error);
     }
   }

@@ -116,3 +116,8 @@ export class CommitUnknownError extends ServerError {
     });
   }
 }
+
+/** Whether an error says that the database did not answer, so that the same request may succeed later. */
+export function isDatabaseUnavailable(error: unknown): error is ServerError {
+  return error instanceof ServerError && error.code === "SLUICE_DATABASE_UNAVAILABLE";
+}

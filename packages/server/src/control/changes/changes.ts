@@ -4,7 +4,12 @@
 
 import { pause, readMs, wallMs } from "../../base/clock.js";
 import { ServerError, serverErrorCatalogue } from "../../base/errors.js";
-import type { Database, Row, Transaction } from "../../database/database.js";
+import {
+  type Database,
+  isDatabaseUnavailable,
+  type Row,
+  type Transaction,
+} from "../../database/database.js";
 import { statements } from "../sql/statements.js";
 import {
   type ActKind,
@@ -165,7 +170,9 @@ export class Changes {
     try {
       return await within(trying, 1.25 * this.#retryMsMax, () => away(seen));
     } catch (error) {
-      throw isAway(error) ? away(`${whatWasSeen(error)}; ${this.#advice}`, error) : error;
+      throw isDatabaseUnavailable(error)
+        ? away(`${whatWasSeen(error)}; ${this.#advice}`, error)
+        : error;
     }
   }
 
@@ -178,7 +185,7 @@ export class Changes {
       try {
         return await this.#database.transaction((tx) => this.#tryOnce(tx, request, run));
       } catch (error) {
-        if (!isAway(error) || readMs() >= endMs) throw error;
+        if (!isDatabaseUnavailable(error) || readMs() >= endMs) throw error;
       }
       await pause(RETRY_PAUSE_MS);
     }
@@ -198,10 +205,6 @@ export class Changes {
     await run(tx, log);
     return log.end();
   }
-}
-
-function isAway(error: unknown): error is ServerError {
-  return error instanceof ServerError && error.code === "SLUICE_DATABASE_UNAVAILABLE";
 }
 
 function away(seen: string, cause?: unknown): ServerError {

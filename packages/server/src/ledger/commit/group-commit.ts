@@ -4,7 +4,11 @@
 import { BoundedMap, type Clock } from "sluice";
 import { atEndOfTurn, pause, readMs } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
-import { CommitUnknownError, type Database } from "../../database/database.js";
+import {
+  CommitUnknownError,
+  type Database,
+  isDatabaseUnavailable,
+} from "../../database/database.js";
 import type { AccountSpec } from "../accounts/account-spec.js";
 import { AccountCache } from "./account-cache.js";
 import { CommitBatch, type PendingOperation, type ReportResult } from "./batch.js";
@@ -144,7 +148,7 @@ export class GroupCommit {
       try {
         return await this.#tryCommit(batch, attempt > 0);
       } catch (error) {
-        if (!isPassing(error)) throw error;
+        if (!isDatabaseUnavailable(error)) throw error;
         if (readMs() >= endMs || attempt + 1 >= ATTEMPTS_MAX) throw gaveUp(error, attempt + 1);
       }
       this.#figures.retries++;
@@ -229,11 +233,6 @@ export class GroupCommit {
     await makeAccounts(this.#database.query.bind(this.#database), specs);
     for (const { id } of specs) this.#known.set(id, true);
   }
-}
-
-/** Whether the same transaction may pass later: the database was unavailable, or chose it as the victim of a deadlock. */
-function isPassing(error: unknown): error is ServerError {
-  return error instanceof ServerError && error.code === "SLUICE_DATABASE_UNAVAILABLE";
 }
 
 /** A first attempt is reported as it is; whether one was committed is not known after a lost connection. */
