@@ -13,7 +13,8 @@ const target = join(folder, "scripts.ts");
 const IS_LITERAL = /^(\d[\d.e]*|"[^"]*")$/;
 
 /** The operations, one script each. Every other file is a part of them. */
-const operations = ["check", "decide", "peek", "debit", "settle", "grant", "block"];
+const operations = ["check", "decide", "peek", "debit", "settle", "grant", "block",
+  "take", "deposit", "restore", "withdraw"];
 
 /** Where each file is, by its name: includes name a file in any of the folders. */
 const paths = new Map(

@@ -7,6 +7,9 @@ import type { Scenario } from "./scenarios.js";
 import { percent } from "./table.js";
 import type { WorldOptions } from "./world/world.js";
 
+/** How long a region may hold what it leased from the home region: the default of the library. */
+const REGION_LEASE_MS = 5_000;
+
 /** The most units above a limit; undefined if nothing is promised. */
 export function boundOf(scenario: Scenario, options: WorldOptions): number | undefined {
   const byLimit = options.limits.map((limit) => boundOfLimit(limit, scenario, options));
@@ -29,6 +32,11 @@ function boundOfLimit(limit: Limit, scenario: Scenario, options: WorldOptions): 
     return "refill" in limit
       ? undefined
       : (options.regions.length - 1) * limit.capacity + forgotten;
+  }
+  if (options.across === "leased" && options.regions.length > 1) {
+    // What a region holds, and what a process leased on from it, may be spent so much later than it was charged.
+    const leasedMs = REGION_LEASE_MS + (consistency === "leased" ? leaseMs : 0);
+    return forgotten + perMs * leasedMs;
   }
   switch (consistency) {
     case "strict":

@@ -99,6 +99,7 @@ const chanceFiles = [
   "src/stores/memory/memory-options.ts",
   "src/stores/redis/script-calls/brief-receipts.ts",
   "src/stores/redis/script-calls/decision-batches.ts",
+  "src/stores/regions/leased/home-requests.ts",
   "src/stores/regions/merged/merged-keys.ts",
 ];
 

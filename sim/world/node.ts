@@ -45,8 +45,6 @@ export interface NodeParts {
   readonly clock: NodeClock;
   /** Every store that it can reach. */
   readonly remotes: readonly RemoteStore[];
-  /** The one of them that decides what the process does not decide by itself. */
-  readonly decidedBy: RemoteStore;
   readonly decider: Decider;
 }
 
@@ -60,9 +58,11 @@ export class Node {
     this.#parts = parts;
   }
 
-  /** The true time at which the store decided what was answered last. */
+  /** The true time at which a store decided what was answered last: every answer is dealt with before the next arrives. */
   get decidedAtMs(): number {
-    return this.#parts.decidedBy.decidedAtMs;
+    const { remotes } = this.#parts;
+    const last = remotes.reduce((a, b) => (b.lastAnswer > a.lastAnswer ? b : a));
+    return last.decidedAtMs;
   }
 
   check(key: string): MaybePromise<Decision> {

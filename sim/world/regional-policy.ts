@@ -8,7 +8,7 @@ import { type Decider, type NodeOptions, toGuarded } from "./node.js";
 import type { RemoteStore } from "./remote-store.js";
 
 /** How regions agree; as in a rule. */
-export const ACROSS = ["each", "central", "split", "merged"] as const;
+export const ACROSS = ["each", "central", "split", "leased", "merged"] as const;
 export type Across = (typeof ACROSS)[number];
 
 /** What a process knows of regions. */

@@ -1,7 +1,16 @@
 // A shared store as a process sees it: every call goes over the network and is answered later, or never. What stands in
 // front of it (guard, leases, deny cache) is the library's own.
 
-import type { Charge, DecideOptions, MemoryStore, Outcome, Settling, Store, Verdict } from "sluice";
+import type {
+  Charge,
+  DecideOptions,
+  DepositStore,
+  MemoryStore,
+  Outcome,
+  Settling,
+  Store,
+  Verdict,
+} from "sluice";
 import type { Link } from "./link.js";
 import type { Call, StoreServer } from "./store-server.js";
 
@@ -10,18 +19,34 @@ const CALL_BYTES = 120;
 const CHARGE_BYTES = 60;
 const VERDICT_BYTES = 40;
 
+/** Answers of all stores so far; only their order counts. */
+let answers = 0;
+
 /** A store behind a network. */
 export class RemoteStore implements Store {
   readonly isRemote = true;
+  readonly deposits: DepositStore;
   readonly #link: Link;
   readonly #server: StoreServer;
-  /** The true time at which the store did what was answered last. */
+  /** The true time at which the store did what was answered last, and its place among all answers. */
   decidedAtMs = 0;
+  lastAnswer = 0;
   #isConnected = true;
 
   constructor(link: Link, server: StoreServer) {
     this.#link = link;
     this.#server = server;
+    const on = <T>(key: string, act: (deposits: DepositStore, nowMs: number) => T) =>
+      this.#call({ key, charges: 1 }, ({ deposits }, nowMs) => act(deposits, nowMs)) as Promise<
+        Awaited<T>
+      >;
+    this.deposits = {
+      take: (ask) =>
+        on(ask.place.key, (all, nowMs) => all.take({ ...ask, nowMs, blockNowMs: nowMs })),
+      deposit: (one) => on(one.place.key, (all, nowMs) => all.deposit({ ...one, nowMs })),
+      restore: (place, parts) => on(place.key, (all, nowMs) => all.restore(place, parts, nowMs)),
+      withdraw: (one) => on(one.place.key, (all, nowMs) => all.withdraw({ ...one, nowMs })),
+    };
   }
 
   decide(charges: readonly Charge[], options?: DecideOptions) {
@@ -81,6 +106,7 @@ export class RemoteStore implements Store {
           this.#link.sendBack(charges * VERDICT_BYTES, atMs, () => {
             if (!this.#isConnected) return;
             this.decidedAtMs = atMs;
+            this.lastAnswer = ++answers;
             conclude();
           });
         }),

@@ -76,7 +76,8 @@ export class World {
     this.distances = options.regions.map(() => ({ ...options.distance }));
     this.servers = Array.from(
       { length: Math.max(1, options.regions.length) },
-      () => new StoreServer(simulation, { skewMs: 0, chargeMs, shards, keysMax }),
+      (_, i) =>
+        new StoreServer(simulation, { skewMs: skewOf(i, options), chargeMs, shards, keysMax }),
     );
     this.truth = new Truth(options.limits, options.callers, START_MS);
     for (let i = 0; i < options.nodes; i++) this.nodes.push(this.#startNode(i));
@@ -160,14 +161,12 @@ export class World {
     const own = this.#reach(this.servers[region], this.network, this.traffic);
     if (regions.length === 0) {
       const decider = toLimiter(clock, own, this.options);
-      return new Node({ clock, remotes: [own], decidedBy: own, decider });
+      return new Node({ clock, remotes: [own], decider });
     }
     const all = this.#reachAll(region, own);
     const remotes = [...all.values()];
     const decider = toRegionalPolicy(clock, { self: regions[region], own, all }, this.options);
-    const home = all.get(regions[0]) ?? own;
-    const decidedBy = this.options.across === "central" ? home : own;
-    return new Node({ clock, remotes, decidedBy, decider });
+    return new Node({ clock, remotes, decider });
   }
 
   /** The stores that a process of a region reaches: its own and that of the home region, and all if counts are merged. */
@@ -225,6 +224,15 @@ export class World {
     this.#keys[caller] ??= `user:${caller}`;
     return this.#keys[caller];
   }
+}
+
+/**
+ * How wrong the clock of a region's store is, where clocks are. That of the home region is the truth, and so are all of
+ * them where regions count in windows of their own.
+ */
+function skewOf(region: number, { across, skewMsMax, regions }: WorldOptions): number {
+  if (across !== "leased" || region === 0) return 0;
+  return Math.round(skewMsMax * ((2 * region) / Math.max(1, regions.length - 1) - 1.5));
 }
 
 /** Whether the shared store made the decision, at the instant that it noted. */

@@ -54,6 +54,16 @@ export {
   type DenyCacheStore,
   denyCache,
 } from "./stores/deny-cache/deny-cache.js";
+export type {
+  Deposit,
+  DepositAnswer,
+  DepositAsk,
+  DepositDemand,
+  DepositPart,
+  DepositPlace,
+  DepositStore,
+  Withdrawal,
+} from "./stores/deposit-store.js";
 export {
   type EventualOptions,
   type EventualStats,

@@ -175,7 +175,7 @@ function whyAllEmpty(before: Rule, after: Rule, isOtherPrefix: boolean): string 
     (before.consistency === "local") !== (after.consistency === "local") ||
     (before.durable === undefined) !== (after.durable === undefined);
   if (isElsewhere) return "counted in another place";
-  const isAtHome = (rule: Rule) => rule.across === "central";
+  const isAtHome = ({ across }: Rule) => across === "central" || across === "leased";
   if (isAtHome(before) !== isAtHome(after)) return "counted in another region";
   const isByAddress = after.onMissing === "ip" || after.key.some(({ kind }) => kind === "ip");
   return isOtherPrefix && isByAddress ? "another IPv6 prefix, for callers over IPv6" : undefined;

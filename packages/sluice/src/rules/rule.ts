@@ -9,7 +9,7 @@ import type { CidrList } from "./identity-keys/cidr.js";
 export type Consistency = "strict" | "leased" | "eventual" | "local";
 
 /** How the regions of a service agree on a rule: see stores/regions. */
-export type Across = "each" | "central" | "split" | "merged";
+export type Across = "each" | "central" | "split" | "leased" | "merged";
 
 /** One part of a key. */
 export type Dimension =

@@ -5,6 +5,7 @@ import type { Verdict } from "../base/decision.js";
 import { SluiceError, show } from "../base/errors.js";
 import { isThenable, type MaybePromise } from "../base/maybe-promise.js";
 import type { Limit } from "../limits/limits.js";
+import type { DepositStore } from "./deposit-store.js";
 import type {
   Charge,
   ChargeReceipt,
@@ -36,6 +37,10 @@ export class ForwardingStore implements Store {
 
   get isGuarded(): boolean {
     return this.inner.isGuarded === true;
+  }
+
+  get deposits(): DepositStore | undefined {
+    return this.inner.deposits;
   }
 
   decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome> {

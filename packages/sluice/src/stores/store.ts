@@ -4,6 +4,7 @@
 import type { Verdict } from "../base/decision.js";
 import type { MaybePromise } from "../base/maybe-promise.js";
 import type { Limit } from "../limits/limits.js";
+import type { DepositStore } from "./deposit-store.js";
 
 /**
  * What happens when a store does not answer: `open` admits, `closed` refuses, `local` decides in this
@@ -103,6 +104,8 @@ export interface Store {
   readonly isRemote?: boolean;
   /** Whether `resilient` stands between this store and the network. Default: it does not. */
   readonly isGuarded?: boolean;
+  /** Where processes of a region keep what they lease from the home region. Default: rules can't be `across: leased` here. */
+  readonly deposits?: DepositStore | undefined;
   /** Charges all or nothing: if any enforced charge is refused, none is taken. */
   decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome>;
   /** Returns what `decide` would answer, with what is left now. Charges nothing. */

@@ -37,6 +37,7 @@ export function checkAddedLimits(rule: Rule, limits: readonly Limit[], spot: Spo
   checkLeases(rule, all);
   checkShards(rule, all, spot);
   checkShared(rule, all);
+  checkLeasedAcross(rule, all);
   checkQuotas(rule, all);
 }
 
@@ -176,6 +177,20 @@ function checkAcross(rule: Rule, all: readonly PlacedLimit[], spot: Spot): void 
     at.say(`is ${across}, which needs consistency strict or leased, got ${consistency}`);
   }
   checkShared(rule, all);
+  checkLeasedAcross(rule, all);
+}
+
+/** Whether limits can be leased between regions: not places in a queue, permits, or windows that each key starts. */
+function checkLeasedAcross({ across }: Rule, all: readonly PlacedLimit[]): void {
+  if (across !== "leased") return;
+  const why = "can't be leased between regions; use across: central";
+  for (const { limit, spot } of all) {
+    if (isShaper(limit)) spot.say(`is a leakyBucket that shapes, which ${why} or mode: meter`);
+    if (limit.algorithm === "concurrency") spot.say(`is a concurrency limit, which ${why}`);
+    if (limit.algorithm === "fixedWindow" && limit.align === "first") {
+      spot.say(`starts with the first request, which ${why} or align: epoch or key`);
+    }
+  }
 }
 
 /** Whether limits can be shared between regions. */

@@ -68,7 +68,8 @@ function toCare({
   onStoreFailure,
   timeoutMs,
 }: GivenRule): Pick<Rule, "durable" | "onStoreFailure" | "timeoutMs"> {
-  const defaults = durable === false && across !== "central" ? undefined : CARE_DEFAULTS;
+  const asksHome = across === "central" || across === "leased";
+  const defaults = durable === false && !asksHome ? undefined : CARE_DEFAULTS;
   return {
     ...(durable === false ? {} : { durable }),
     onStoreFailure: onStoreFailure ?? defaults?.onStoreFailure,

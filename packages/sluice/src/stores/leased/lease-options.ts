@@ -44,9 +44,11 @@ export type HotLeaseOptions = Omit<LeasedOptions, "clock" | "logs">;
 /** Options, validated and filled in. */
 export type LeasedSettings = Readonly<Required<LeasedOptions>>;
 
+/** The longest life of a lease, and the default. */
+export const LEASE_MS_MAX = 1_000;
 const WARM_AFTER = wholeNumber({ min: 1, max: 10_000 });
 const FIELDS = {
-  leaseMs: withDefault(wholeNumber({ min: 1, max: 1_000 }), 1_000),
+  leaseMs: withDefault(wholeNumber({ min: 1, max: LEASE_MS_MAX }), LEASE_MS_MAX),
   holders: withDefault(wholeNumber({ min: 1, max: 1_000_000 }), 4),
   warmAfter: withDefault(WARM_AFTER, 8),
   keysMax: withDefault(wholeNumber({ min: 1, max: 10_000_000 }), 10_000),

@@ -35,10 +35,11 @@ export class Blocks {
     if (this.isEmpty) return 0;
     const blockLow = low ^ placement.saltLow ^ placement.blockSaltLow;
     const blockHigh = high ^ placement.saltHigh ^ placement.blockSaltHigh;
-    return this.#leftMs(blockLow, blockHigh, nowMs);
+    return this.leftMsOf(blockLow, blockHigh, nowMs);
   }
 
-  #leftMs(low: number, high: number, nowMs: number): number {
+  /** How long a key with this fingerprint under its scope is still blocked. */
+  leftMsOf(low: number, high: number, nowMs: number): number {
     const table = this.#table;
     const slot = table === undefined ? -1 : table.find(low, high);
     if (table === undefined || slot < 0) return 0;

@@ -21,6 +21,7 @@ import { Blocks } from "./blocked-keys.js";
 import { type Cells, toVerdict } from "./cells/cells.js";
 import { KeyHash } from "./hash.js";
 import { Locator, timeFor } from "./locator.js";
+import { MemoryDeposits } from "./memory-deposits.js";
 import { type MemoryStoreOptions, toBounds } from "./memory-options.js";
 import { type OpenReceipt, OpenReceipts } from "./open-receipts.js";
 import { Placements } from "./placements.js";
@@ -48,6 +49,7 @@ export interface MemoryStoreStats {
 
 /** A store in the memory of this process. Made by {@link memoryStore}. */
 export class MemoryStore implements SyncStore {
+  readonly deposits: MemoryDeposits;
   readonly #hash: KeyHash;
   readonly #placements: Placements;
   readonly #locator: Locator;
@@ -72,6 +74,7 @@ export class MemoryStore implements SyncStore {
       drop: (slot, id) => this.#drop(slot, id),
     });
     this.#locator = new Locator(this.#hash, this.#placements, this.#open);
+    this.deposits = new MemoryDeposits((scope, key, nowMs) => this.#blockedMs(scope, key, nowMs));
     this.#lists = new AllOrNothing(this.#locator, this.#blocks, this.#open);
   }
 
@@ -262,6 +265,14 @@ export class MemoryStore implements SyncStore {
     const { low, high } = this.#placements.salt("block", scope);
     this.#hash.hash(key);
     this.#blocks.delete(this.#hash.low ^ low, this.#hash.high ^ high);
+  }
+
+  #blockedMs(scope: string, key: string, nowMs: number): number {
+    this.#mustBeOpen();
+    if (this.#blocks.isEmpty) return 0;
+    const { low, high } = this.#placements.salt("block", scope);
+    this.#hash.hash(key);
+    return this.#blocks.leftMsOf(this.#hash.low ^ low, this.#hash.high ^ high, nowMs);
   }
 
   close(): void {

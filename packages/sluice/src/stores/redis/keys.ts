@@ -4,6 +4,7 @@
 
 import { createHash, createHmac } from "node:crypto";
 import { SluiceError } from "../../base/errors.js";
+import type { DepositPlace } from "../deposit-store.js";
 import type { Counter } from "../store.js";
 
 /** How keys are named. */
@@ -18,6 +19,8 @@ export interface KeyNaming {
 
 /** Keys longer than this are hashed: a name of 64 KiB would be stored whole with every counter. */
 const KEY_LENGTH_MAX = 200;
+const VERSIONS_MAX = 1_000;
+const VERSION_CHARS = 12;
 // Everything that ends a tag, separates parts or can't be typed; % because it marks an escape.
 const UNSAFE_IN_TAG = /[%{}\s\p{Cc}\p{Cs}]/gu;
 const UNSAFE_IN_PART = /[%{}:\s\p{Cc}\p{Cs}]/gu;
@@ -45,6 +48,8 @@ export interface CounterSuffixes {
 export class KeyNames {
   readonly #naming: KeyNaming;
   readonly #suffixes = new WeakMap<Counter, CounterSuffixes>();
+  /** Digests of versions, so that each is computed once. */
+  readonly #versions = new Map<string, string>();
 
   constructor(naming: KeyNaming) {
     this.#naming = naming;
@@ -79,6 +84,20 @@ export class KeyNames {
   /** The limiter's value. */
   value(tag: string, scope: string): string {
     return tag + toValue(scope);
+  }
+
+  /** What a region holds of a limit of another region; see DepositStore. */
+  deposits(tag: string, { scope, part, version }: DepositPlace): string {
+    return `${tag}${toValue(scope)}:${part}:deposits:${this.#digestOf(version)}`;
+  }
+
+  #digestOf(version: string): string {
+    const known = this.#versions.get(version);
+    if (known !== undefined) return known;
+    if (this.#versions.size >= VERSIONS_MAX) this.#versions.clear();
+    const made = digest(version).slice(0, VERSION_CHARS);
+    this.#versions.set(version, made);
+    return made;
   }
 
   request(tag: string, counter: Counter, requestId: string): string {

@@ -6,6 +6,7 @@ import { systemClock, toWholeMs } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
 import { SluiceError } from "../../base/errors.js";
 import { mergeEqual, spreadVerdicts } from "../charges.js";
+import type { DepositStore } from "../deposit-store.js";
 import type {
   Charge,
   Counter,
@@ -20,6 +21,7 @@ import type { RedisPort } from "./client/redis-port.js";
 import { decideAcross } from "./compensation.js";
 import { KeyNames } from "./keys.js";
 import { type Script, scripts } from "./lua/scripts.js";
+import { RedisDeposits } from "./redis-deposits.js";
 import { type RedisStoreOptions, type RedisStoreSetup, toSetup } from "./redis-options.js";
 import { noteIdOf, toProof } from "./script-calls/brief-receipts.js";
 import { type CallTime, CallWriter } from "./script-calls/call-writer.js";
@@ -38,6 +40,7 @@ const [FORGET_ALL, FOR_EVER, END_BLOCK] = [-1, 0, -1];
 /** A store in Redis or Valkey. Made by {@link redisStore}. */
 export class RedisStore implements Store {
   readonly isRemote = true;
+  readonly deposits: DepositStore;
   readonly #port: RedisPort;
   readonly #setup: RedisStoreSetup;
   readonly #calls: Calls;
@@ -52,6 +55,12 @@ export class RedisStore implements Store {
     this.#port = toPort(client);
     this.#calls = new Calls(this.#port, this.#setup.onWarning);
     this.#names = new KeyNames(this.#setup.naming);
+    this.deposits = new RedisDeposits({
+      calls: this.#calls,
+      names: this.#names,
+      isCluster: this.#port.isCluster,
+      time: () => this.#time(),
+    });
     this.#decisions = new Decisions({
       calls: this.#calls,
       names: this.#names,

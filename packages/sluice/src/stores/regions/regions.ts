@@ -3,6 +3,7 @@
 
 import { readOption, refuse } from "../../base/shapes/code-options.js";
 import {
+  anyNumber,
   mapOf,
   nameHint,
   object,
@@ -10,6 +11,7 @@ import {
   required,
   type Shape,
   wholeNumber,
+  withDefault,
 } from "../../base/shapes/shapes.js";
 import { anyStore } from "../any-store.js";
 import type { Store } from "../store.js";
@@ -30,6 +32,16 @@ export interface RegionsOptions {
    * for all regions. Default: 1 for each that has a store here.
    */
   weights?: Readonly<Record<string, number>>;
+  /**
+   * How long a region may hold what it leased from the home region for rules with `across: leased`, in milliseconds from
+   * 1,000 to 60,000; default 5,000. Blocks, resets and changed limits reach other regions within it.
+   */
+  leaseMs?: number;
+  /**
+   * The part of limits with `across: leased` that stays with the regions, split by weights, for when the home region
+   * refuses or can't be reached: from 0 to 0.9, default 0.
+   */
+  reserve?: number;
 }
 
 /** Regions, validated and filled in. Every process of every region has to have the same names, home and weights. */
@@ -38,10 +50,16 @@ export interface Regions {
   readonly home: string;
   readonly stores: ReadonlyMap<string, Store>;
   readonly weights: ReadonlyMap<string, number>;
+  readonly leaseMs: number;
+  readonly reserve: number;
 }
 
 const REGIONS_MAX = 32;
 const WEIGHT_MAX = 1_000;
+/** How long a region may hold what it leased. */
+export const REGION_LEASE_MS = { min: 1_000, max: 60_000, default: 5_000 } as const;
+/** The most of a limit that stays with the regions. */
+export const RESERVE_MAX = 0.9;
 const NAME = /^[\w.-]{1,64}$/;
 
 /** The name of a region. */
@@ -58,6 +76,8 @@ const OPTIONS = object({
   home: required(regionName),
   stores: required(mapOf(regionName, anyStore, counts)),
   weights: optional(mapOf(regionName, wholeNumber({ min: 1, max: WEIGHT_MAX }), counts)),
+  leaseMs: withDefault(wholeNumber(REGION_LEASE_MS), REGION_LEASE_MS.default),
+  reserve: withDefault(anyNumber({ min: 0, max: RESERVE_MAX }), 0),
 } satisfies Record<keyof RegionsOptions, unknown>);
 
 /**
@@ -67,7 +87,8 @@ const OPTIONS = object({
  * store has no weight where others do.
  */
 export function toRegions(options: RegionsOptions): Regions {
-  const { self, home, stores, weights } = readOption(SITE, "regions", OPTIONS, options);
+  const read = readOption(SITE, "regions", OPTIONS, options);
+  const { self, home, stores, weights } = read;
   const names = [...stores.keys()];
   const mustHaveStore = (name: string, field: string) => {
     if (stores.has(name)) return;
@@ -85,7 +106,9 @@ export function toRegions(options: RegionsOptions): Regions {
       `regions.weights has no weight for ${JSON.stringify(missing)}; give every region one`,
     );
   }
-  return { self, home, stores, weights: weights ?? new Map(names.map((name) => [name, 1])) };
+  const { leaseMs, reserve } = read;
+  const evenly = () => new Map(names.map((name) => [name, 1]));
+  return { self, home, stores, weights: weights ?? evenly(), leaseMs, reserve };
 }
 
 const SITE = { name: "createPolicy", code: "SLUICE_OPTION_INVALID" } as const;

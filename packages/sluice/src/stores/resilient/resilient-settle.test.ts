@@ -45,6 +45,20 @@ describe("settling", () => {
     },
   );
 
+  it("has as much time as the decision that it settles", async () => {
+    const far = { ...toCounter(), timeoutMs: 1_000 };
+    const { store, inner, clock, settled } = standOn();
+    const { receipts } = await store.decide([toCharge(far, { cost: 4 })], { hold: true });
+    inner.mood = "silent";
+    store.settle(receipts.map((receipt) => ({ receipt, kept: 0, nowMs: charge.nowMs })));
+    clock.advance(999);
+    await settled();
+    expect(store.stats).toMatchObject({ settlingsWaiting: 0, failures: 0 });
+    clock.advance(1);
+    await settled();
+    expect(store.stats).toMatchObject({ settlingsWaiting: 1, failures: 1 });
+  });
+
   it("waits without touching the store while the circuit breaker is open, and goes when it is back", async () => {
     const { store, inner, clock, cancel, used, breakDown, settled } = await holding();
     await breakDown();

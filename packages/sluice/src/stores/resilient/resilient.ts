@@ -5,6 +5,7 @@ import type { Clock } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
 import { SluiceError } from "../../base/errors.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
+import type { DepositStore } from "../deposit-store.js";
 import { ForwardingStore } from "../forwarding-store.js";
 import type {
   Charge,
@@ -21,6 +22,7 @@ import type { BreakerState } from "./circuit-breaker.js";
 import { Deadlines } from "./deadlines.js";
 import { Fallback, isOfFallback } from "./fallback/fallback.js";
 import { FallbackReporter } from "./fallback/fallback-events.js";
+import { GuardedDeposits } from "./guarded-deposits.js";
 import { LateIds } from "./late-request-ids.js";
 import { type ResilientOptions, toSettings } from "./resilient-options.js";
 import { type Guarded, StoreGuard } from "./store-guard/store-guard.js";
@@ -71,6 +73,7 @@ export class ResilientStore extends ForwardingStore {
   readonly #reporter: FallbackReporter;
   readonly #unsettled: Unsettled;
   readonly #around: ResilientContext;
+  readonly #deposits: DepositStore | undefined;
   #answersLater: boolean;
   #isClosed = false;
 
@@ -95,6 +98,8 @@ export class ResilientStore extends ForwardingStore {
         if (this.#unsettled.size > 0) this.#resend();
       },
     });
+    this.#deposits =
+      inner.deposits && new GuardedDeposits(inner.deposits, (request) => this.#ask(request));
     this.#around = {
       inner,
       clock,
@@ -114,6 +119,10 @@ export class ResilientStore extends ForwardingStore {
 
   override get isGuarded(): boolean {
     return true;
+  }
+
+  override get deposits(): DepositStore | undefined {
+    return this.#deposits;
   }
 
   get stats(): ResilientStats {
@@ -251,7 +260,17 @@ export class ResilientStore extends ForwardingStore {
   }
 
   #settle(settlings: readonly Settling[]): MaybePromise<void> {
-    return this.#guard.ask(new SettleRequest(this.#around, settlings), this.#deadlines);
+    return this.#guard.ask(
+      new SettleRequest(this.#around, settlings),
+      this.#deadlinesFor(settlings),
+    );
+  }
+
+  /** A store that is far away takes as long for a settlement as for a decision. */
+  #deadlinesFor(settlings: readonly Settling[]): Deadlines {
+    const timeouts = settlings.map(({ receipt }) => receipt.counter.timeoutMs ?? 0);
+    const longestMs = Math.max(0, ...timeouts);
+    return this.#deadlinesOf(longestMs === 0 ? undefined : longestMs);
   }
 
   /** Refunds what the store admitted after the policy had answered its caller. */
@@ -269,7 +288,8 @@ export class ResilientStore extends ForwardingStore {
     if (this.#isClosed) return;
     this.#unsettled.resend(this.#clock.now(), (settlings) => {
       const request = new SettleRequest(this.#around, settlings);
-      return andThen(this.#guard.ask(request, this.#deadlines), () => request.isTaken);
+      const settled = this.#guard.ask(request, this.#deadlinesFor(settlings));
+      return andThen(settled, () => request.isTaken);
     });
   }
 

@@ -161,9 +161,9 @@ export const ruleFields = object({
     "Where it is decided: in the shared store, out of leases, or in this process.",
   ),
   across: withDefault(
-    choice(["each", "central", "split", "merged"]),
+    choice(["each", "central", "split", "leased", "merged"]),
     "each",
-    "How regions agree on it: each counts by itself, the home region decides, each has its share of the limit, or each merges the counts of the others.",
+    "How regions agree on it: each counts by itself, the home region decides, each has its share of the limit, each leases budget from the home region, or each merges the counts of the others.",
   ),
   durable: withDefault(
     durable,
@@ -172,11 +172,11 @@ export const ruleFields = object({
   ),
   onStoreFailure: optional(
     choice(POLICIES),
-    "What decides when the store does not answer; for a durable rule and with `across: central` by default `closed`.",
+    "What decides when the store does not answer; for a durable rule and with `across: central` or `leased` by default `closed`.",
   ),
   timeoutMs: optional(
     duration(TIMEOUT_BOUNDS),
-    "How long the store may take for a decision; for a durable rule and with `across: central` by default a second.",
+    "How long the store may take for a decision; for a durable rule and with `across: central` or `leased` by default a second.",
   ),
   priority: withDefault(
     wholeNumber({ min: -PRIORITY_MAX, max: PRIORITY_MAX }),

@@ -21,12 +21,14 @@ import { type LeasedStore, leased } from "../../../stores/leased/leased.js";
 import type { LeasedStats } from "../../../stores/leased/leases/leased-stats.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import { type AdmissionMeter, MeteredStore } from "../../../stores/metered.js";
+import type { RegionLeasedStats } from "../../../stores/regions/leased/region-leased-stats.js";
 import { type MergedStore, merged } from "../../../stores/regions/merged/merged.js";
 import type { MergedOptions, MergedStats } from "../../../stores/regions/merged/merged-options.js";
 import type { Regions } from "../../../stores/regions/regions.js";
 import { sharded } from "../../../stores/sharded/sharded.js";
 import type { Store } from "../../../stores/store.js";
 import type { Consistency, Rule } from "../../rule.js";
+import { makeRegionBudget, type RegionBudget } from "./region-budget.js";
 
 /** A store, and its place in the order. */
 export interface Lane {
@@ -39,7 +41,8 @@ export interface Lane {
 }
 
 /** Where a rule is decided: in the policy's store by its consistency, in that of the home region, or in the durable store. */
-type LaneKind = Consistency | HomeKind | MergedKind | DurableKind;
+type LaneKind = Consistency | RegionKind | HomeKind | MergedKind | DurableKind;
+type RegionKind = "region leased" | "region strict";
 type HomeKind = "home leased" | "home strict";
 type MergedKind = "merged leased" | "merged strict";
 type DurableKind = "durable leased" | "durable strict";
@@ -50,7 +53,9 @@ const ORDER: Readonly<Record<LaneKind, number>> = {
   leased: 2,
   "merged leased": 2.4,
   "merged strict": 2.7,
+  "region leased": 2.8,
   strict: 3,
+  "region strict": 3.1,
   "home leased": 3.2,
   "home strict": 3.4,
   "durable leased": 4,
@@ -77,6 +82,10 @@ export interface PolicyStats {
   readonly leased: LeasedStats | undefined;
   /** Of rules with `across: central` and `consistency: leased`, outside the home region. */
   readonly homeLeased: LeasedStats | undefined;
+  /** Of rules with `across: leased`: what this process did between its region and the home region. */
+  readonly regionLeased: RegionLeasedStats | undefined;
+  /** Of those of them with `consistency: leased`: what this process leased on from its region. */
+  readonly regionProcessLeased: LeasedStats | undefined;
   /** Of rules with `across: merged` and `consistency: leased`. */
   readonly mergedLeased: LeasedStats | undefined;
   /** Of durable rules with `consistency: leased`. */
@@ -103,6 +112,9 @@ export class Lanes {
   readonly #merged: MergedStore[] = [];
   #mergedLeases: LeasedStore | undefined;
   #homeLeases: LeasedStore | undefined;
+  #regionLeases: LeasedStore | undefined;
+  /** Undefined until a rule has `across: leased`. */
+  #regionBudget: RegionBudget | undefined;
   #durableLeases: LeasedStore | undefined;
 
   /** @param base - The policy's store: with regions, that of its own region. */
@@ -122,6 +134,8 @@ export class Lanes {
       leased: this.#leases?.stats,
       mergedLeased: this.#mergedLeases?.stats,
       homeLeased: this.#homeLeases?.stats,
+      regionLeased: this.#regionBudget && { ...this.#regionBudget.stats },
+      regionProcessLeased: this.#regionLeases?.stats,
       durableLeased: this.#durableLeases?.stats,
       eventual: eventual instanceof EventualStore ? eventual.stats : undefined,
       merged: this.#merged.map(({ stats }) => stats),
@@ -174,8 +188,17 @@ export class Lanes {
     const home = across === "central" ? this.#home : undefined;
     if (home !== undefined)
       return consistency === "leased" && isShared(home) ? "home leased" : "home strict";
+    // A store in this process is exact and never waits: there is nothing to lease.
+    if (across === "leased" && this.regions !== undefined && isShared(this.#homeStore))
+      return consistency === "leased" ? "region leased" : "region strict";
+    if (across === "leased" && this.#home !== undefined) return "home strict";
     const near = isShared(this.#base) ? consistency : "strict";
     return across === "merged" ? (near === "leased" ? "merged leased" : "merged strict") : near;
+  }
+
+  /** The store of the home region, which may be this one. */
+  get #homeStore(): Store {
+    return this.#home ?? this.#base;
   }
 
   #regionOf({ across, durable }: Pick<Rule, "across" | "durable">): string | undefined {
@@ -194,6 +217,7 @@ export class Lanes {
   #make(kind: LaneKind): Store {
     if (kind === "durable leased" || kind === "durable strict") return this.#makeDurable(kind);
     if (kind === "home leased" || kind === "home strict") return this.#makeHome(kind);
+    if (kind === "region leased" || kind === "region strict") return this.#makeRegion(kind);
     if (kind === "merged leased" || kind === "merged strict") return this.#makeMerged(kind);
     const base = this.#base;
     const { clock } = this.#options;
@@ -245,6 +269,22 @@ export class Lanes {
     return this.#withCache(this.#mergedLeases, MERGED_DENY_MS_MAX);
   }
 
+  #makeRegion(kind: RegionKind): Store {
+    this.#regionBudget ??= makeRegionBudget({
+      own: this.#base,
+      home: this.#home,
+      regions: this.#options.regions,
+      clock: this.#options.clock,
+      leaseMs: this.#options.leased.leaseMs,
+    });
+    // Both kinds share it; it is closed when what processes leased from it has returned.
+    const store = new BorrowedStore(this.#regionBudget.store);
+    if (kind === "region strict") return this.#cached(store, this.#base);
+    const { clock } = this.#options;
+    this.#regionLeases = leased(store, { ...this.#options.leased, clock });
+    return this.#cached(this.#regionLeases, this.#base);
+  }
+
   #makeDurable(kind: DurableKind): Store {
     const { clock, durableStore } = this.#options;
     if (durableStore === undefined) throw new Error("a durable rule has a durable store");
@@ -280,6 +320,8 @@ export class Lanes {
     // A store in this process is its own lane.
     const made = [...this.#stores.values()].filter((store) => store !== this.#base);
     await Promise.all(made.map((store) => store.close()));
+    // Last: what processes leased from it has returned.
+    await this.#regionBudget?.store.close();
   }
 }
 
