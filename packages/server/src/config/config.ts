@@ -284,6 +284,10 @@ export interface RegionsConfig {
   readonly home: string;
   /** By name. */
   readonly stores: Readonly<Record<string, { readonly url: string; readonly weight: number }>>;
+  /** How long a region may hold what it leased from the home region. Default 5,000. */
+  readonly leaseMs: number;
+  /** The part of limits with `across: leased` that stays with the regions, 0 to 0.9. Default 0. */
+  readonly reserve: number;
 }
 
 /** Logs, metrics and traces. */

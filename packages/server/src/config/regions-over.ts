@@ -15,7 +15,7 @@ export interface OtherStores {
 /** The regions, with a store for each. */
 export function regionsOver(
   own: Store,
-  { self, home: homeName, stores }: RegionsConfig,
+  { self, home: homeName, stores, leaseMs, reserve }: RegionsConfig,
   { home = own, peers = {} }: OtherStores = {},
 ): RegionsOptions {
   const all = Object.fromEntries(Object.keys(stores).map((name) => [name, own]));
@@ -25,5 +25,7 @@ export function regionsOver(
     home: homeName,
     stores: { ...all, ...peers, [homeName]: home, [self]: own },
     weights: Object.fromEntries(weights),
+    leaseMs,
+    reserve,
   };
 }

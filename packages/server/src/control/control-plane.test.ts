@@ -42,7 +42,7 @@ describe.each(all)("the control plane in $name", (databases) => {
     const rulesUse = {
       seesResponses: true,
       hasLedger: false,
-      regions: { self: "eu", home: "eu", stores },
+      regions: { self: "eu", home: "eu", stores, leaseMs: 5_000, reserve: 0 },
     };
     const plane = new ControlPlane({ database: await databases.ready(), rulesUse });
     const text = RULES.replace("10/minute", "10/minute, across: split");

@@ -1,9 +1,10 @@
-// The store of the home region, as configured: another Redis, far away, that decides rules with `across: central`.
+// The store of the home region, as configured: another Redis, far away, that decides rules with
+// `across: central` and leases budget to those with `across: leased`.
 
 import type { Config } from "../config/config.js";
 import { type OpenStore, type OpenStoreOptions, openRedis } from "./open-store.js";
 
-/** What rules with `across: central` have by default. */
+/** What rules with `across: central` and `leased` have by default. */
 const CARE = { onStoreFailure: "closed", timeoutMs: 1_000 } as const;
 
 /** Opens the store of the home region; undefined if there are no regions, or this is the home region. */

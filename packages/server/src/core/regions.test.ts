@@ -96,6 +96,23 @@ describe("a service in several regions", () => {
     );
   });
 
+  it("shows in metrics what the region leased from the home region", async () => {
+    const rule = "\n  - { id: leased, key: ip, limit: 10000/hour, across: leased }";
+    const us = await coreIn("us", rule);
+    for (let i = 0; i < 40; i++) expect((await us.policy.admit(login)).allowed).toBe(true);
+    const { regionLeased } = us.policy.stats;
+    expect(regionLeased?.regionDecisions).toBeGreaterThan(20);
+    const text = await us.telemetry.metrics();
+    const held = `rate_limiter_region_budget_held{region="us"} ${regionLeased?.unitsHeld}`;
+    expect(text).toContain(held);
+    expect(text).toContain(
+      `rate_limiter_region_home_leases_total{outcome="granted",region="us"} ${regionLeased?.leases}`,
+    );
+    expect(text).toMatch(
+      /rate_limiter_redis_latency_seconds_count\{operation="take",region="us"\} [4-9]\d\b/,
+    );
+  });
+
   it("stays ready while the home region is away, says so, and refuses what that would decide", async () => {
     const us = await coreIn("us");
     expect((await us.policy.admit(login)).allowed).toBe(true);

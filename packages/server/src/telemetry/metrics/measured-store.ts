@@ -6,6 +6,7 @@ import {
   type Counter,
   type CounterStatus,
   type DecideOptions,
+  type DepositStore,
   ForwardingStore,
   type MaybePromise,
   type Outcome,
@@ -27,7 +28,11 @@ export type StoreVerb =
   | "refund"
   | "block"
   | "unblock"
-  | "reset";
+  | "reset"
+  | "take"
+  | "deposit"
+  | "restore"
+  | "withdraw";
 
 /** How long calls took and how many failed, by verb. */
 export class StoreTimes {
@@ -61,11 +66,24 @@ export class StoreTimes {
 export class MeasuredStore extends ForwardingStore {
   readonly #times: StoreTimes;
   readonly #readMs: () => number;
+  readonly #deposits: DepositStore | undefined;
 
   constructor(inner: Store, times: StoreTimes, readMs: () => number) {
     super(inner);
     this.#times = times;
     this.#readMs = readMs;
+    const { deposits } = inner;
+    this.#deposits = deposits && {
+      take: (ask) => this.#time("take", () => deposits.take(ask)),
+      deposit: (one) => this.#time("deposit", () => deposits.deposit(one)),
+      restore: (place, parts, nowMs) =>
+        this.#time("restore", () => deposits.restore(place, parts, nowMs)),
+      withdraw: (one) => this.#time("withdraw", () => deposits.withdraw(one)),
+    };
+  }
+
+  override get deposits(): DepositStore | undefined {
+    return this.#deposits;
   }
 
   override decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome> {

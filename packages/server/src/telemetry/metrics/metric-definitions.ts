@@ -89,7 +89,7 @@ export const METRICS = {
   ),
   homeFallbackActive: gauge(
     "rate_limiter_home_fallback_active",
-    "1 while the circuit breaker of the home region is open, so that rules with across: central decide by onStoreFailure, else 0.",
+    "1 while the circuit breaker of the home region is open, so that rules with across: central decide by onStoreFailure, and those with across: leased once what the region holds is spent, else 0.",
     [],
     "max",
   ),
@@ -126,6 +126,31 @@ export const METRICS = {
     "The most units by which a counter of another region was seen above its limit, under across: merged.",
     ["peer"],
     "max",
+  ),
+  regionBudgetHeld: gauge(
+    "rate_limiter_region_budget_held",
+    "Units of blocks that this region leased from the home region and that have not ended, spent or not.",
+    [],
+  ),
+  regionHomeLeases: counter(
+    "rate_limiter_region_home_leases_total",
+    "Blocks that this region asked the home region for: granted, or refused.",
+    ["outcome"],
+  ),
+  regionDecisions: counter(
+    "rate_limiter_region_leased_decisions_total",
+    "Decisions on rules with across: leased, by what made them: the region's own budget, the home region, or the region's reserve.",
+    ["by"],
+  ),
+  regionUnitsReturned: counter(
+    "rate_limiter_region_units_returned_total",
+    "Leased units that this region returned unspent. Other regions were refused early by at most as many.",
+    [],
+  ),
+  regionHomeRefusals: counter(
+    "rate_limiter_region_home_refusals_total",
+    "Requests that the home region refused to this region because its count is exhausted, also by what other regions hold.",
+    [],
   ),
   ledgerSeconds: histogram(
     "rate_limiter_ledger_latency_seconds",

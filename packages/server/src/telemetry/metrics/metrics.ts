@@ -124,6 +124,37 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
   ),
   regionUnits: byPeer(({ unitsSent }) => ({ value: unitsSent })),
   regionOvershoot: byPeer(({ overshootUnitsMax }) => ({ value: overshootUnitsMax })),
+  regionBudgetHeld: sum("regionLeased", ({ unitsHeld }) => unitsHeld),
+  *regionHomeLeases({ stats }) {
+    const { regionLeased } = stats.read();
+    if (regionLeased.length === 0) return;
+    yield of(
+      add(regionLeased, ({ leases }) => leases),
+      { outcome: "granted" },
+    );
+    yield of(
+      add(regionLeased, ({ leasesRefused }) => leasesRefused),
+      { outcome: "refused" },
+    );
+  },
+  *regionDecisions({ stats }) {
+    const { regionLeased } = stats.read();
+    if (regionLeased.length === 0) return;
+    yield of(
+      add(regionLeased, ({ regionDecisions }) => regionDecisions),
+      { by: "region" },
+    );
+    yield of(
+      add(regionLeased, ({ homeDecisions }) => homeDecisions),
+      { by: "home" },
+    );
+    yield of(
+      add(regionLeased, ({ reserveDecisions }) => reserveDecisions),
+      { by: "reserve" },
+    );
+  },
+  regionUnitsReturned: sum("regionLeased", ({ unitsReturned }) => unitsReturned),
+  regionHomeRefusals: sum("regionLeased", ({ homeRefusals }) => homeRefusals),
   ledgerSeconds: ({ storeTimes }) => secondsOf(storeTimes.ledger, METRICS.ledgerSeconds),
   ledgerErrors: ({ storeTimes }) => errorsOf(storeTimes.ledger),
   ledgerFallbackActive: ({ fallbacks }) => [of(fallbacks.ledger.isActive ? 1 : 0)],

@@ -9,7 +9,7 @@ import type {
   ResilientStats,
   Store,
 } from "sluice";
-import type { MergedStats, Policy, Rule } from "sluice/rules";
+import type { MergedStats, Policy, PolicyStats, Rule } from "sluice/rules";
 
 /** A service has a handful of policies and stores. */
 const SOURCES_MAX = 100;
@@ -22,6 +22,8 @@ export interface StoreStats {
   readonly eventual: EventualStats[];
   readonly denyCache: DenyCacheStats[];
   readonly merged: MergedStats[];
+  /** Of policies with rules that have `across: leased`. */
+  readonly regionLeased: NonNullable<PolicyStats["regionLeased"]>[];
 }
 
 /** The policies and stores whose statistics the metrics show. */
@@ -69,14 +71,17 @@ export class WatchedStats {
       eventual: [],
       denyCache: [],
       merged: [],
+      regionLeased: [],
     };
     for (const { stats } of this.#stores) sort(stats, found);
     for (const { stats } of this.#policies) {
-      const { leased, homeLeased, mergedLeased, durableLeased, eventual, denyCache } = stats;
-      for (const part of [leased, homeLeased, mergedLeased, durableLeased, eventual, denyCache]) {
+      const { leased, homeLeased, mergedLeased, regionProcessLeased, durableLeased } = stats;
+      const leases = [leased, homeLeased, mergedLeased, regionProcessLeased, durableLeased];
+      for (const part of [...leases, stats.eventual, stats.denyCache]) {
         if (part !== undefined) sort(part, found);
       }
       found.merged.push(...stats.merged);
+      if (stats.regionLeased !== undefined) found.regionLeased.push(stats.regionLeased);
     }
     return found;
   }
