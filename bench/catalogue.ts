@@ -22,6 +22,7 @@ export const benches: readonly Bench[] = [
   ...bounded,
   ...accuracy,
   ...redis,
+  ...regions,
   ...rules,
   ...http,
   ...importing,
