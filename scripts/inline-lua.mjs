@@ -12,6 +12,9 @@ const target = join(folder, "scripts.ts");
 /** A number that is not negative (`--1` would be a comment), or a string. */
 const IS_LITERAL = /^(\d[\d.e]*|"[^"]*")$/;
 
+/** A line between two pieces of a script, where a part was included. No script has such a character. */
+const EDGE = "\u0001";
+
 /** The operations, one script each. Every other file is a part of them. */
 const operations = ["check", "decide", "peek", "debit", "settle", "grant", "block",
   "take", "deposit", "restore", "withdraw"];
@@ -35,7 +38,7 @@ function inline(name, seen) {
   const lines = readFileSync(path, "utf8").split("\n");
   return lines.flatMap((line) => {
     const part = /^-- @include (\S+)$/.exec(line)?.[1];
-    if (part !== undefined) return seen.has(part) ? [] : [inline(part, seen)];
+    if (part !== undefined) return seen.has(part) ? [] : [EDGE, inline(part, seen), EDGE];
     return /^\s*(--|$)/.test(line) ? [] : [line];
   }).join("\n");
 }
@@ -61,12 +64,17 @@ function inlineConstants(source) {
 }
 
 const used = new Set();
+/** The pieces of all scripts, each once: what scripts share would be two thirds of them. @type {Map<string, number>} */
+const pieces = new Map();
 const scripts = operations.map((name) => {
   const seen = new Set();
   const source = inlineConstants(inline(name, seen));
   for (const part of seen) used.add(part);
-  const sha1 = createHash("sha1").update(source).digest("hex");
-  return `  ${name}: {\n    sha1: "${sha1}",\n    source: ${JSON.stringify(source)},\n  },`;
+  const own = source.split(`${EDGE}\n`).filter((piece) => piece !== "");
+  for (const piece of own) if (!pieces.has(piece)) pieces.set(piece, pieces.size);
+  const sha1 = createHash("sha1").update(own.join("")).digest("hex");
+  const places = own.map((piece) => pieces.get(piece)).join(", ");
+  return `  ${name}: toScript("${sha1}", ${places}),`;
 });
 const unused = [...paths.keys()].filter((name) => !used.has(name));
 if (unused.length > 0) throw new Error(`no script includes ${unused.join(", ")}`);
@@ -79,10 +87,19 @@ export interface Script {
   readonly source: string;
 }
 
+/** What scripts are made of; most pieces are in several. */
+const PIECES = [
+${[...pieces.keys()].map((piece) => `  ${JSON.stringify(piece)},`).join("\n")}
+];
+
 /** One script for each operation. */
 export const scripts = {
 ${scripts.join("\n")}
 } satisfies Record<string, Script>;
+
+function toScript(sha1: string, ...places: number[]): Script {
+  return { sha1, source: places.map((place) => PIECES[place]).join("") };
+}
 `;
 let before = "";
 try {
