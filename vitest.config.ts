@@ -28,6 +28,7 @@ const apart = [
   "packages/sluice/src/http/compat/fastify-rate-limit/fastify-compat.test.ts",
   "packages/sluice/src/limiter/rate-limiter-flexible.test.ts",
   // They look at the memory, the time, the ticks or the errors of their process.
+  "bench/harness.test.ts",
   "packages/dashboard/test/{busy,longest-pause,responsive,without-control-plane}.test.ts",
   "packages/server/test/control/unknown-keys.test.ts",
   "packages/server/test/hardening/{long-values,memory,slow-clients}.test.ts",

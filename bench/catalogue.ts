@@ -31,7 +31,6 @@ export const benches: readonly Bench[] = [
   ...control,
   ...ledger,
   ...dashboard,
-  ...regions,
   ...sim,
 ];
 
