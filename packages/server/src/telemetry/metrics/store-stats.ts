@@ -80,7 +80,7 @@ export class WatchedStats {
       for (const part of [...leases, stats.eventual, stats.denyCache]) {
         if (part !== undefined) sort(part, found);
       }
-      found.merged.push(...stats.merged);
+      found.merged.push(...(stats.merged ?? []));
       if (stats.regionLeased !== undefined) found.regionLeased.push(stats.regionLeased);
     }
     return found;

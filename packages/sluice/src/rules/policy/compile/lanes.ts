@@ -93,7 +93,7 @@ export interface PolicyStats {
   /** Of rules with `consistency: eventual`. */
   readonly eventual: EventualStats | undefined;
   /** Of rules with `across: merged`, by consistency. */
-  readonly merged: readonly MergedStats[];
+  readonly merged: readonly MergedStats[] | undefined;
   /** Of the caches of refusals in front of strict and leased rules, together. */
   readonly denyCache: DenyCacheStats | undefined;
 }
@@ -138,7 +138,7 @@ export class Lanes {
       regionProcessLeased: this.#regionLeases?.stats,
       durableLeased: this.#durableLeases?.stats,
       eventual: eventual instanceof EventualStore ? eventual.stats : undefined,
-      merged: this.#merged.map(({ stats }) => stats),
+      merged: this.#merged.length === 0 ? undefined : this.#merged.map(({ stats }) => stats),
       denyCache: this.#caches.length === 0 ? undefined : this.#caches.map(statsOf).reduce(add),
     };
   }
