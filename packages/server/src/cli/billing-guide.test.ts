@@ -21,6 +21,8 @@ const [config = "", tokens = ""] = blocksOf("yaml");
 const commands = blocksOf("sh").flatMap((block) => block.trimEnd().split("\n"));
 
 const folder = makeFolder("billing");
+/** What the shell of the guide's reader has: the first access token, as the guide says to export it, and later the API key. */
+const variables = new Map<string, string>();
 const backend = createServer((_, response) => response.writeHead(201).end());
 let service: Service;
 const urlOf = (name: string) => service.listeners.find((each) => each.name === name)?.url ?? "";
@@ -33,14 +35,16 @@ beforeAll(async () => {
     .replace("127.0.0.1:3000", `127.0.0.1:${port}`)
     .replace("gateway: { ", `gateway: { listen: "127.0.0.1:0", `);
   const parsed = parseConfig(text + listening, { file: join(folder, "sluice.yaml") });
-  service = await startService(parsed, { telemetry: silentTelemetry() });
+  service = await startService(parsed, {
+    telemetry: silentTelemetry(),
+    onFirstToken: (token) => void variables.set("SLUICE_ADMIN_TOKEN", token),
+  });
 });
 afterAll(async () => {
   await service.close();
   backend.close();
 });
 
-const variables = new Map<string, string>();
 const filled = (text: string) => text.replace(/\$(\w+)/g, (_, name) => variables.get(name) ?? "");
 const wordsOf = (text: string) =>
   [...text.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => filled(quoted ?? bare ?? ""));
@@ -49,19 +53,22 @@ async function run(line: string): Promise<{ ok: boolean; text: string }> {
   const [program, ...args] = wordsOf(line);
   if (program === "curl") return ask(args);
   const inFolder = args.map((word, n) => (args[n - 1] === "--output" ? join(folder, word) : word));
-  const { code, out, err } = await sluice(inFolder, { env: { SLUICE_ADMIN: urlOf("admin") } });
+  const SLUICE_ADMIN_TOKEN = filled("$SLUICE_ADMIN_TOKEN");
+  const env = { SLUICE_ADMIN: urlOf("admin"), SLUICE_ADMIN_TOKEN };
+  const { code, out, err } = await sluice(inFolder, { env });
   return { ok: code === 0, text: out + err };
 }
 
 async function ask(args: readonly string[]): Promise<{ ok: boolean; text: string }> {
   const method = args[args.indexOf("-X") + 1];
-  const header = args.includes("-H") ? args[args.indexOf("-H") + 1] : undefined;
-  const [name = "", value = ""] = header?.split(": ") ?? [];
+  const headers = args
+    .filter((_, n) => args[n - 1] === "-H")
+    .map((header) => header.split(": ") as [string, string]);
   const target = args.find((word) => word.startsWith("localhost:")) ?? "";
   const base = target.startsWith("localhost:8080") ? urlOf("gateway") : urlOf("admin");
   const response = await fetch(base + target.replace(/^localhost:\d+/, ""), {
     method: args.includes("-X") ? method : "GET",
-    headers: name === "" ? {} : { [name]: value },
+    headers,
   });
   return { ok: response.ok, text: await response.text() };
 }

@@ -72,7 +72,7 @@ export function addQuotaCommands(program: Command, parts: CommandParts): void {
     description: "add units to a tenant's balance or subtract some; it may fall below zero",
     required: [METER, ["--units <count>", "such as +50 or -50"], REASON],
     options: [KEY],
-    examples: ['quota adjust acme --meter exports --units=-50 --reason "counted twice"'],
+    examples: ['quota adjust acme --meter exports --units +50 --reason "counted twice"'],
     run: async (asking) => {
       const units = toUnits(asking.flags.units, /^[+-]?\d{1,15}$/, "a number such as +50 or -50");
       await correct(asking, "adjustments", { units });
