@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type FakeOptions, sluice } from "../../../../test/cli/fake-terminal.js";
-import { type ControlAdmin, startControlAdmin } from "../../../../test/control/admin-fixture.js";
+import { by, type ControlAdmin, startControlAdmin } from "../../../../test/control/admin-fixture.js";
 import { testDatabases } from "../../../../test/control/databases.js";
 import { AccountBuilder } from "../../../../test/ledger/ledger-builder.js";
 import { formatProgress } from "./export-command.js";
@@ -39,6 +39,17 @@ describe.each(all)("the verbs of the ledger, in $name", (databases) => {
     expect(json.items[0]).toMatchObject({ meter: "exports", balance: 498 });
     const none = await run(["quota", "show", "other"]);
     expect(none.out).toBe("other has used no durable quota in this period\n");
+  });
+
+  it("quota show prints periods in the time zone of the tenant, ledger reconcile in UTC with times", async () => {
+    await admin.plane.tenants.put(by(), { id: "paris", input: { timeZone: "Europe/Paris" } });
+    const period = { startsAtMs: Date.UTC(2023, 9, 31, 23), endsAtMs: Date.UTC(2023, 10, 30, 23) };
+    const account = new AccountBuilder({ ...period, subject: "tenant:paris" }).use(1);
+    await account.write(admin.database);
+    const { out } = await run(["quota", "show", "paris"]);
+    expect(out).toMatch(/^exports .* 2023-11-01 to 2023-12-01 /m);
+    const reconciled = await run(["ledger", "reconcile"]);
+    expect(reconciled.out).toMatch(/exports +2023-10-31 23:00 to 2023-11-30 23:00 UTC +1 /);
   });
 
   it("quota grant and adjust say what is left, once for each key", async () => {

@@ -4,12 +4,12 @@ import type { Command } from "commander";
 import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { usageError } from "../../exit.js";
 import { safe } from "../../text/colours.js";
+import { formatPeriod } from "../../text/period.js";
 import { formatTable } from "../../text/table.js";
 import {
   addVerb,
   type CommandParts,
   encode,
-  formatTime,
   given,
   toEndMs,
   toListPath,
@@ -115,14 +115,13 @@ function toRow(
   { meter, part, granted, used, held, balance, period, forecast }: Quota,
   timeZone: string,
 ) {
-  const day = (ms: number) => formatTime(ms).slice(0, 10);
   return [
     part === 0 ? safe(meter) : `${safe(meter)} #${part + 1}`,
     String(granted),
     String(used),
     String(held.reserved + held.leased),
     String(balance),
-    `${day(period.startMs)} to ${day(period.endMs)}`,
+    safe(formatPeriod(period, timeZone)),
     sayForecast(forecast, timeZone),
   ];
 }

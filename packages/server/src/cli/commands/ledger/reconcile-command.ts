@@ -5,6 +5,7 @@ import type { Command } from "commander";
 import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { EXIT } from "../../exit.js";
 import { safe } from "../../text/colours.js";
+import { formatPeriod } from "../../text/period.js";
 import { formatTable } from "../../text/table.js";
 import { addVerb, type CommandParts, formatTime, toListPath } from "../control/control-verb.js";
 
@@ -62,10 +63,10 @@ const SUMS = [
 ] as const;
 
 function toSumLines(meters: ReconciliationReply["meters"]): string[] {
-  const day = (ms: number) => formatTime(ms).slice(0, 10);
   const rows = meters.map(({ meter, period, ...sum }) => [
     safe(meter),
-    `${day(period.startMs)} to ${day(period.endMs)}`,
+    // A line sums up tenants of several time zones.
+    formatPeriod(period, "UTC"),
     ...SUMS.map((name) => String(sum[name])),
   ]);
   return formatTable(
