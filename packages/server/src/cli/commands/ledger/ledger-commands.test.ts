@@ -3,7 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type FakeOptions, sluice } from "../../../../test/cli/fake-terminal.js";
-import { by, type ControlAdmin, startControlAdmin } from "../../../../test/control/admin-fixture.js";
+import {
+  by,
+  type ControlAdmin,
+  startControlAdmin,
+} from "../../../../test/control/admin-fixture.js";
 import { testDatabases } from "../../../../test/control/databases.js";
 import { AccountBuilder } from "../../../../test/ledger/ledger-builder.js";
 import { formatProgress } from "./export-command.js";
@@ -37,8 +41,26 @@ describe.each(all)("the verbs of the ledger, in $name", (databases) => {
     expect(row).toMatch(/^exports +1000 +402 +100 +498 +2023-11-01 to 2023-12-01 +\S/);
     const json = JSON.parse((await run(["quota", "show", "acme", "--json"])).out);
     expect(json.items[0]).toMatchObject({ meter: "exports", balance: 498 });
-    const none = await run(["quota", "show", "other"]);
-    expect(none.out).toBe("other has used no durable quota in this period\n");
+  });
+
+  it("quota show distinguishes a tenant without usage from one that does not exist", async () => {
+    await admin.plane.tenants.put(by(), { id: "idle", input: {} });
+    const past = { startsAtMs: Date.UTC(2023, 9, 1), endsAtMs: Date.UTC(2023, 10, 1) };
+    const before = new AccountBuilder({ ...past, subject: "tenant:before" });
+    await before.use(1, { atMs: Date.UTC(2023, 9, 2) }).write(admin.database);
+    for (const tenant of ["idle", "before"]) {
+      const out = `${tenant} has used no durable quota in this period\n`;
+      expect(await run(["quota", "show", tenant])).toMatchObject({ code: 0, out });
+    }
+    const err = expect.stringContaining('there is no tenant "idel"; did you mean idle?');
+    for (const json of [[], ["--json"]])
+      expect(await run(["quota", "show", "idel", ...json])).toMatchObject({
+        code: 2,
+        out: "",
+        err,
+      });
+    const unused = await run(["quota", "show", "acme", "--meter", "tokens"]);
+    expect(unused).toMatchObject({ code: 0, out: expect.stringContaining("no durable quota") });
   });
 
   it("quota show prints periods in the time zone of the tenant, ledger reconcile in UTC with times", async () => {

@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
+import type { AdminClient } from "../../admin-client/admin-client.js";
 import { usageError } from "../../exit.js";
 import { safe } from "../../text/colours.js";
 import { formatPeriod } from "../../text/period.js";
@@ -49,6 +50,7 @@ export function addQuotaCommands(program: Command, parts: CommandParts): void {
     run: async ({ client, args: [tenant], flags, print }) => {
       const path = toListPath("/v1/quotas", {}, { tenant, meter: flags.meter });
       const answer = await client.get("quotas", path);
+      if (answer.items.length === 0) await mustBeKnown(client, tenant);
       print(answer, () => toLines(answer));
     },
   });
@@ -78,6 +80,13 @@ export function addQuotaCommands(program: Command, parts: CommandParts): void {
       await correct(asking, "adjustments", { units });
     },
   });
+}
+
+/** A misspelt name must not look like a tenant without usage. Tenants that only the ledger knows are known too. */
+async function mustBeKnown(client: AdminClient, tenant: string): Promise<void> {
+  const path = toListPath("/v1/ledger/entries", { limit: "1" }, { tenant });
+  const { items } = await client.get("ledgerEntries", path);
+  if (items.length === 0) await client.get("tenant", `/v1/tenants/${encode(tenant)}`);
 }
 
 async function correct(
