@@ -2,7 +2,7 @@
 // the core and opens the listeners; a listener knows nothing of the others.
 
 import type { Clock, Store } from "sluice";
-import type { Policy } from "sluice/rules";
+import type { FindTenant, Policy } from "sluice/rules";
 import type { Config } from "../config/config.js";
 import type { LedgerReader } from "../ledger/queries/ledger-reader.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
@@ -25,6 +25,8 @@ export interface Core {
   readonly durableStore?: Store | undefined;
   /** Reads the ledger, for callers that ask what they used; undefined without a ledger. */
   readonly readLedger?: (() => Promise<LedgerReader>) | undefined;
+  /** What the control plane knows of a tenant; undefined without a control plane. */
+  readonly findTenant?: FindTenant | undefined;
 }
 
 /** An open listener. */

@@ -12,6 +12,7 @@ import type { KeyResolver } from "sluice/api-keys";
 import { JwtVerifier } from "sluice/jwt";
 import {
   createPolicy,
+  type FindTenant,
   type Policy,
   type PolicyEvent,
   type PolicyOptions,
@@ -49,6 +50,8 @@ export interface CoreOptions {
   readonly holders?: number;
   /** Resolves API keys, where the configuration asks for it. It is closed with the core. */
   readonly keyResolver?: (KeyResolver & { close?(): void }) | undefined;
+  /** What is known of tenants, for callers that ask what they used. Default: nothing. */
+  readonly findTenant?: FindTenant | undefined;
 }
 
 /** A core, and its end. */
@@ -103,6 +106,7 @@ export function createCore(given: Config, options: CoreOptions = {}): OwnedCore 
     telemetry,
     durableStore: ledger?.store,
     readLedger: ledger?.reader,
+    findTenant: options.findTenant,
     storeAwaySinceMs: opened.awaySinceMs,
     storeReach: opened,
     homeReach: home,

@@ -34,6 +34,25 @@ describe.each(all)("what a tenant is shown, in $name", (databases) => {
       expect(await report(facts(tenant))).toMatchObject({ status: 403 });
     expect(JSON.parse((await report(facts("new"))).body)).toMatchObject({ quotas: [], usage: [] });
   });
+
+  it("is in days of its time zone, and of UTC if the control plane does not know it", async () => {
+    const database = await databases.ready();
+    const atMs = Date.UTC(2026, 4, 1, 23);
+    for (const subject of ["tenant:acme", "tenant:other"])
+      await new AccountBuilder({ subject }).use(10, { atMs }).write(database);
+    const findTenant = (name: string) =>
+      name === "acme" ? { timeZone: "Europe/Paris" } : undefined;
+    const later = new ManualClock(atMs + 3_600_000);
+    const readLedger = async () => new LedgerReader(database);
+    const report = toUsageReport({ clock: later, readLedger, findTenant });
+    const shownTo = async (tenant: string) => JSON.parse((await report(facts(tenant))).body);
+    const days = (day: string) => [{ days: [{ day, units: 10 }] }];
+    expect(await shownTo("acme")).toMatchObject({
+      timeZone: "Europe/Paris",
+      usage: days("2026-05-02"),
+    });
+    expect(await shownTo("other")).toMatchObject({ timeZone: "UTC", usage: days("2026-05-01") });
+  });
 });
 
 it("a service without a ledger has no usage to show", async () => {

@@ -10,19 +10,21 @@ import type { LedgerReader } from "../ledger/queries/ledger-reader.js";
 const DAY_MS = 86_400_000;
 /** The time span for which usage is shown. */
 const SHOWN_MS = 31 * DAY_MS;
-/** A gateway knows the calendar of no tenant. */
-const TIME_ZONE = "UTC";
+/** Where the days of tenants begin that the control plane does not know, as on the admin port. */
+const TIME_ZONE_OTHERWISE = "UTC";
 
 /** Answers callers that ask for their usage. */
 export function toUsageReport({
   readLedger,
+  findTenant,
   clock,
-}: Pick<Core, "readLedger" | "clock">): ReportCaller {
+}: Pick<Core, "readLedger" | "findTenant" | "clock">): ReportCaller {
   return async ({ tenant }: Facts) => {
     if (typeof tenant !== "string" || !TENANT_NAME.test(tenant)) return refuse(403, NO_TENANT);
     if (readLedger === undefined) return refuse(404, NO_LEDGER);
     const nowMs = clock.wall?.() ?? clock.now();
-    return toJsonReply(await readTenant(await readLedger(), tenant, nowMs));
+    const timeZone = findTenant?.(tenant)?.timeZone ?? TIME_ZONE_OTHERWISE;
+    return toJsonReply(await readTenant(await readLedger(), { tenant, timeZone, nowMs }));
   };
 }
 
@@ -31,14 +33,23 @@ const TENANT_NAME = /^[\w.@-]{1,100}$/;
 const NO_TENANT = "usage is shown to callers with a tenant, and this request has none";
 const NO_LEDGER = "this service keeps no ledger: set ledger.database or control.database";
 
-async function readTenant(ledger: LedgerReader, tenant: string, nowMs: number): Promise<object> {
-  const who = { subject: `tenant:${tenant}`, timeZone: TIME_ZONE };
+interface Asked {
+  readonly tenant: string;
+  readonly timeZone: string;
+  readonly nowMs: number;
+}
+
+async function readTenant(
+  ledger: LedgerReader,
+  { tenant, timeZone, nowMs }: Asked,
+): Promise<object> {
+  const who = { subject: `tenant:${tenant}`, timeZone };
   const span = { fromMs: nowMs - SHOWN_MS, toMs: nowMs + 1 };
   const quotas = await ledger.quotas({ ...who, nowMs });
   const usage = await ledger.usage({ ...who, ...span });
   return {
     tenant,
-    timeZone: TIME_ZONE,
+    timeZone,
     quotas: quotas.map(({ accountId: _, subject: _subject, ...shown }) => shown),
     usage,
   };

@@ -9,7 +9,7 @@ import type { Config } from "../config/config.js";
 import { type ControlNode, openControlNode } from "../control/control-node.js";
 import { openKeyResolver } from "../control/key-resolver/open-key-resolver.js";
 import { EnforcedState } from "../control/state/enforced-state.js";
-import { publishedRules } from "../control/state/policy-inputs.js";
+import { publishedRules, tenantProfileOf } from "../control/state/policy-inputs.js";
 import type { Core, Listener } from "../core/core.js";
 import {
   type CoreOptions,
@@ -94,8 +94,8 @@ export async function startService(config: Config, options: ServiceOptions = {})
   );
 }
 
-/** What a core gets of the control plane: its rules instead of those that are configured, and its API keys. */
-export type ControlledParts = Pick<CoreOptions, "rules" | "keyResolver">;
+/** What a core gets of the control plane: its rules instead of those that are configured, its API keys and tenants. */
+export type ControlledParts = Pick<CoreOptions, "rules" | "keyResolver" | "findTenant">;
 
 /** Opens the control plane if one is configured, and then a service with it. It is closed if that fails. */
 export async function openWithControl(
@@ -114,7 +114,8 @@ export async function openWithControl(
   });
   try {
     const keyResolver = openKeyResolver(config.apiKeys, control, telemetry);
-    const parts = { rules: parseWritten(publishedRules(control.state)), keyResolver };
+    const findTenant = (tenant: string) => tenantProfileOf(control.state, tenant);
+    const parts = { rules: parseWritten(publishedRules(control.state)), keyResolver, findTenant };
     return await open(parts, control);
   } catch (error) {
     await control.close();
