@@ -86,13 +86,27 @@ describe("the guide from rate limits to billing", () => {
       seen.push(text);
     }
     const all = seen.join("\n");
-    expect(all).toMatch(/exports +1000 +1 +0 +999/);
-    expect(all).toContain("+500 units, 1499 left");
-    expect(all).toContain("-20 units, 1479 left");
-    expect(all).toContain(`"usage":[{"meter":"exports","part":0,"units":1,`);
-    expect(all).toContain("the ledger is intact: 4 entries of 1 account");
+    // Three requests, of which one is a retry.
+    expect(commands.filter((line) => line.includes("-X POST"))).toHaveLength(3);
+    expect(all).toMatch(/exports +1000 +2 +0 +998/);
+    expect(all).toContain("+500 units, 1498 left");
+    expect(all).toContain("-20 units, 1478 left");
+    expect(all).toContain(`"usage":[{"meter":"exports","part":0,"units":2,`);
+    expect(all).toContain("the ledger is intact: 5 entries of 1 account");
     expect(readFileSync(join(folder, "may.csv"), "utf8")).toMatch(/^time,meter,/);
   }, 60_000);
+
+  it("shows a customer and an operator the same days", async () => {
+    const asked = [
+      'curl -H "x-api-key: $key" localhost:8080/v1/usage',
+      'curl -H "authorization: Bearer $SLUICE_ADMIN_TOKEN" localhost:9090/v1/usage?tenant=acme',
+    ];
+    const [own, admin] = await Promise.all(
+      asked.map(async (line) => JSON.parse((await run(line)).text)),
+    );
+    expect([own.timeZone, admin.timeZone]).toEqual(["Europe/Paris", "Europe/Paris"]);
+    expect(own.usage).toEqual(admin.items);
+  });
 
   it("lets a customer ask for its usage, and not without end", async () => {
     const headers = { "x-api-key": variables.get("key") ?? "" };
