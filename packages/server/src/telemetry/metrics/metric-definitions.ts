@@ -129,12 +129,12 @@ export const METRICS = {
   ),
   regionBudgetHeld: gauge(
     "rate_limiter_region_budget_held",
-    "Units of blocks that this region leased from the home region and that have not ended, spent or not.",
+    "Units in leases that this region has from the home region and that have not ended, spent or not.",
     [],
   ),
   regionHomeLeases: counter(
     "rate_limiter_region_home_leases_total",
-    "Blocks that this region asked the home region for: granted, or refused.",
+    "Leases that this region asked the home region for: granted, or refused.",
     ["outcome"],
   ),
   regionDecisions: counter(
