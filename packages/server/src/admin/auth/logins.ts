@@ -32,7 +32,7 @@ export class LoginLimitedError extends ServerError {
 
   constructor(retryAfterMs: number) {
     const seconds = Math.ceil(retryAfterMs / 1_000);
-    super("SLUICE_LOGIN_LIMITED", `more than ${FAILED_MAX} failed; try again in ${seconds} s`);
+    super("SLUICE_LOGIN_LIMITED", `${FAILED_MAX} logins failed; try again in ${seconds} s`);
     this.retryAfterMs = retryAfterMs;
   }
 }

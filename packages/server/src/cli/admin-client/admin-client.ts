@@ -226,7 +226,8 @@ export class AdminClient {
 
   #sayToken(): string {
     const wants = this.#address.token === undefined ? "needs a token" : "rejected the token";
-    return `${this.name} ${wants}: pass --token, or set SLUICE_ADMIN_TOKEN`;
+    const source = "the first start prints one once, and `sluice tokens create` makes more";
+    return `${this.name} ${wants}: pass --token, or set SLUICE_ADMIN_TOKEN (${source})`;
   }
 
   #toFailure(error: unknown, isLate: boolean): unknown {

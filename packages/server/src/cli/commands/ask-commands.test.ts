@@ -151,7 +151,9 @@ describe("what goes wrong on the way to the service", () => {
     const url = await start(401, { title: "no" });
     const { code, err } = await sluice(["check", "--admin", url, ...flags]);
     expect(code).toBe(3);
-    expect(err).toBe(`sluice: ${url} ${said}: pass --token, or set SLUICE_ADMIN_TOKEN\n`);
+    expect(err).toBe(
+      `sluice: ${url} ${said}: pass --token, or set SLUICE_ADMIN_TOKEN (the first start prints one once, and \`sluice tokens create\` makes more)\n`,
+    );
   });
 
   it("exits with 2 and the service's words where it does not understand the question", async () => {

@@ -77,10 +77,9 @@ export const tenants: CollectionKind<Tenant> = {
   check: async ({ body: { plan } }, entities) => {
     if (plan === undefined || (await entities.find("plan", plan)) !== undefined) return;
     const names = (await entities.list("plan", { limit: PLANS_COMPARED_MAX })).map(({ id }) => id);
-    throw new ServerError(
-      "SLUICE_REQUEST_INVALID",
-      `plan must be the name of a plan, got ${show(plan)}${didYouMean(plan, names)}`,
-    );
+    const hint = didYouMean(plan, names) || `; create it first: sluice plans set ${plan}`;
+    const seen = `plan must be the name of a plan, got ${show(plan)}${hint}`;
+    throw new ServerError("SLUICE_REQUEST_INVALID", seen);
   },
   checkRemoval: async (id, entities) => {
     const [key] = await entities.list("api-key", { parent: id, limit: 1 });

@@ -129,7 +129,11 @@ describe.each(all)("the command with a control plane in $name", (databases) => {
     expect((await run("tenants list --plan pro")).out).toContain("acme    pro   suspended");
     expect(await run("tenants set acme --plan none")).toMatchObject({
       code: 2,
-      err: expect.stringContaining("plan must be the name of a plan"),
+      err: expect.stringContaining('got "none"; create it first: sluice plans set none'),
+    });
+    expect(await run("tenants set acme --plan por")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('got "por"; did you mean pro?'),
     });
     expect(await run("plans remove pro")).toMatchObject({
       code: 1,
