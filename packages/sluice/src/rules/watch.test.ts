@@ -2,6 +2,7 @@ import { renameSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { SluiceError } from "../base/errors.js";
 import { ManualClock } from "../testing/manual-clock.js";
 import { createPolicy } from "./policy/create-policy.js";
 import type { Policy } from "./policy/policy.js";
@@ -41,7 +42,10 @@ function limitNow(): number {
 describe("watchRules", () => {
   it("throws what is wrong with a file that can't be used at the start", () => {
     const none = join(folder, "none.yaml");
-    expect(() => watchRules(none, policy, { clock })).toThrow(/ENOENT/);
+    const start = () => watchRules(none, policy, { clock });
+    expect(start).toThrow(SluiceError);
+    expect(start).toThrow(`invalid option: watchRules: the file "${none}" does not exist`);
+    expect(() => watchRules(folder, policy, { clock })).toThrow(/can't be read: EISDIR/);
     writeFileSync(none, file(5).replace("limit", "limt"));
     expect(() => watchRules(none, policy, { clock })).toThrow(/limt is unknown.*none\.yaml:3/s);
     expect(limitNow()).toBe(5);
@@ -90,6 +94,10 @@ describe("watchRules", () => {
     unlinkSync(path);
     clock.advance(5 * POLL_MS);
     expect(errors).toHaveLength(1);
+    expect(errors[0]).toMatchObject({
+      code: "SLUICE_OPTION_INVALID",
+      message: expect.stringContaining("does not exist"),
+    });
     writeFileSync(path, file(9));
     clock.advance(2 * POLL_MS);
     expect(limitNow()).toBe(9);

@@ -47,8 +47,8 @@ const OPTIONS = object({
  * change is taken when the file has not changed between two looks, so that one which is half written is
  * not. What the file says already is not put in force again.
  *
- * @throws What is wrong with the file if it can't be used now: nothing should start without its limits.
- * Later that is passed to `onError`, and the rules in force stay.
+ * @throws SluiceError `SLUICE_OPTION_INVALID` if the file does not exist or can't be read now, RulesError if its rules
+ * can't be used: nothing should start without its limits. Later that is passed to `onError`, and the rules in force stay.
  */
 export function watchRules(
   file: string,
@@ -117,12 +117,12 @@ class FileWatch implements RulesWatch {
 
   /** What changes when the file does: which one it is, its length, when it was written. */
   #look(): string {
-    const { dev, ino, size, mtimeMs } = this.#fs.statSync(this.#file);
+    const { dev, ino, size, mtimeMs } = this.#reach(() => this.#fs.statSync(this.#file));
     return `${dev}/${ino}/${size}/${mtimeMs}`;
   }
 
   #read(): boolean {
-    const text = this.#fs.readFileSync(this.#file, "utf8");
+    const text = this.#reach(() => this.#fs.readFileSync(this.#file, "utf8"));
     // Looked at before it was read: if it has changed in between, it is read again.
     this.#readMark = this.#mark;
     this.#isUnreadable = false;
@@ -135,8 +135,16 @@ class FileWatch implements RulesWatch {
     return true;
   }
 
+  #reach<T>(operation: () => T): T {
+    try {
+      return operation();
+    } catch (error) {
+      throw new UnreadableError(this.#file, error);
+    }
+  }
+
   #complain(error: unknown): void {
-    if (error instanceof SluiceError) {
+    if (error instanceof SluiceError && !(error instanceof UnreadableError)) {
       notify(() => this.#options.onError(error));
       return;
     }
@@ -145,6 +153,16 @@ class FileWatch implements RulesWatch {
     if (this.#isUnreadable) return;
     this.#isUnreadable = true;
     notify(() => this.#options.onError(error));
+  }
+}
+
+/** A file that is not there, or that can't be read. */
+class UnreadableError extends SluiceError {
+  constructor(file: string, cause: unknown) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const why = code === "ENOENT" ? "does not exist" : `can't be read: ${message}`;
+    super(SITE.code, `${SITE.name}: the file ${show(file)} ${why}`);
+    this.cause = cause;
   }
 }
 
