@@ -45,7 +45,7 @@ export function RulesNow({ tick }: TickProps) {
         columns={RULE_COLUMNS}
         rows={rules}
         keyOf={({ rule }) => rule}
-        empty="No rule has counted a request yet. Send one through the gateway."
+        empty={emptyOf(tick, "No rule has counted a request yet. Send one through the gateway.")}
       />
       {more > 0 && rules.length > 0 && (
         <p class="note live-note">
@@ -55,6 +55,11 @@ export function RulesNow({ tick }: TickProps) {
       )}
     </Card>
   );
+}
+
+/** What an empty list says: before the first tick nothing is known of what was counted. */
+function emptyOf(tick: LiveTick | undefined, empty: string): string {
+  return tick === undefined ? "Connecting to the service." : empty;
 }
 
 const KEY_COLUMNS: readonly Column<LiveKey>[] = [
@@ -82,7 +87,7 @@ export function BusyKeys({ tick }: TickProps) {
         columns={KEY_COLUMNS}
         rows={tick?.hottest ?? []}
         keyOf={({ rule, key }) => `${rule} ${key}`}
-        empty="No keys in the last seconds."
+        empty={emptyOf(tick, "No keys in the last seconds.")}
       />
     </Card>
   );
@@ -117,7 +122,7 @@ export function LatestRefusals({ refusals, tick }: RefusalsProps) {
         columns={toRefusalColumns(nowMs)}
         rows={refusals.slice(0, SHOWN_REFUSALS)}
         keyOf={({ atMs, key, request }) => `${atMs} ${key} ${request}`}
-        empty="Nothing was refused lately."
+        empty={emptyOf(tick, "Nothing was refused lately.")}
       />
     </Card>
   );
