@@ -115,17 +115,31 @@ class SectionsReading extends Reading {
   }
 }
 
-/** What was seen, of secrets no more than their length, of variables their names. */
+/** What was seen, of secrets no more than their length and a URL's scheme, of variables their names. */
 function showAt(path: Path, value: unknown, written: Written): string {
   const text = written.get(toPathText(path));
-  if (text !== undefined) return `${show(text)}, with its variables replaced`;
   const node = nodeAt(fileSection, path);
+  const scheme = node?.kind === "value" && node.shape.isUrl ? showScheme(value) : undefined;
+  if (text !== undefined && scheme !== undefined)
+    return `${show(text)}, which ${scheme} once its variables are replaced`;
+  if (text !== undefined) return `${show(text)}, with its variables replaced`;
   if (typeof value !== "string")
     return node?.kind === "value" ? showScalar(node.shape, value) : show(value);
   // What stands where a section should be may be the secret that belongs into it.
-  if (node?.kind !== "value" || node.shape.isSecret)
-    return `a string of ${value.length} characters`;
+  if (node?.kind !== "value" || node.shape.isSecret) {
+    const length = `a string of ${value.length} characters`;
+    return scheme === undefined ? length : `${length} that ${scheme}`;
+  }
   return hasCredentials(value) ? "an address with credentials" : show(value);
+}
+
+/** What stands before `://`, where no password can be; a scheme is short. */
+const SCHEME = /^(?:file:|[a-z][a-z\d+.-]{0,15}:\/\/)/i;
+
+function showScheme(value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const scheme = SCHEME.exec(value)?.[0];
+  return scheme === undefined ? "has no scheme" : `begins with ${scheme}`;
 }
 
 function showScalar({ isSecret }: { isSecret: boolean }, value: unknown): string {

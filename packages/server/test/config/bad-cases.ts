@@ -50,7 +50,7 @@ const added: readonly Case[] = [
   [
     "a database of another kind, without showing it",
     "control: { database: mysql://user:secret@host/a }",
-    "sluice.yaml:7: control.database must be file:PATH for an SQLite file, or postgres://… for PostgreSQL, got a string of 26 characters",
+    "sluice.yaml:7: control.database must be file:PATH for an SQLite file, or postgres://… for PostgreSQL, got a string of 26 characters that begins with mysql://",
   ],
   [
     "a follower without a token",
@@ -302,7 +302,7 @@ const added: readonly Case[] = [
   [
     "an invalid address of Redis",
     "store: { kind: redis, url: 'http://127.0.0.1' }",
-    "sluice.yaml:7: store.url must be an address such as redis://127.0.0.1:6379/0 or rediss://…, got a string of 16 characters",
+    "sluice.yaml:7: store.url must be an address such as redis://127.0.0.1:6379/0 or rediss://…, got a string of 16 characters that begins with http://",
   ],
   [
     "keys of memory in Redis",

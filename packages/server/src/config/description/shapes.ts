@@ -18,6 +18,8 @@ export interface ConfigShape<T> extends Shape<T> {
   readonly words: readonly string[];
   /** Never shown in a message. */
   readonly isSecret: boolean;
+  /** A URL: of one that can't be used, the scheme is shown, whatever else is secret. */
+  readonly isUrl: boolean;
   /** What can be set in it alone, for a value that may be a map. */
   readonly parts: Fields | undefined;
   /** The value; undefined for what can't be used. */
@@ -34,6 +36,8 @@ export interface ConfigShapeOptions<T> {
   readonly words?: readonly string[];
   /** Default false. */
   readonly isSecret?: boolean;
+  /** Default false. */
+  readonly isUrl?: boolean;
   /** Default: none. */
   readonly parts?: Fields;
   /** Its forms that are not strings, as JSON Schema. */
@@ -46,7 +50,8 @@ export interface ConfigShapeOptions<T> {
 
 /** Describes one kind of value. */
 export function shape<T>(options: ConfigShapeOptions<T>): ConfigShape<T> {
-  const { what, type = what, words = [], isSecret = false, forms = [], pattern } = options;
+  const { what, type = what, words = [], forms = [], pattern } = options;
+  const { isSecret = false, isUrl = false } = options;
   // Editors can't look into variables.
   const source = pattern === undefined ? "\\$\\{" : `${pattern.source}|\\$\\{`;
   const text = { type: "string", pattern: source };
@@ -56,6 +61,7 @@ export function shape<T>(options: ConfigShapeOptions<T>): ConfigShape<T> {
     type,
     words,
     isSecret,
+    isUrl,
     parts: options.parts,
     schema: forms.length === 0 ? text : { anyOf: [...forms, text] },
     toValue,

@@ -15,6 +15,7 @@ export function text(options: {
   readonly pattern: RegExp;
   readonly lengthMax?: number;
   readonly isSecret?: boolean;
+  readonly isUrl?: boolean;
   readonly toValue?: (text: string) => string | undefined;
 }): ConfigShape<string> {
   const { lengthMax = TEXT_LENGTH_MAX, toValue = (value) => value, ...rest } = options;
@@ -43,6 +44,7 @@ export function redisUrl(): ConfigShape<string> {
     what: "an address such as redis://127.0.0.1:6379/0 or rediss://…",
     pattern: /^rediss?:\/\/[^\s]+$/,
     isSecret: true,
+    isUrl: true,
   });
 }
 
@@ -155,6 +157,7 @@ export function backendUrl(): ConfigShape<string> {
     what: "an address such as http://127.0.0.1:3000 or https://api.example.com, without a path",
     pattern: /^https?:\/\/(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?\/?$/,
     lengthMax: 512,
+    isUrl: true,
     // Numbers of ports and addresses are out of reach of a pattern.
     toValue: (url) => (URL.canParse(url) ? new URL(url).origin : undefined),
   });
@@ -166,5 +169,6 @@ export function databaseUrl(): ConfigShape<string> {
     what: "file:PATH for an SQLite file, or postgres://… for PostgreSQL",
     pattern: /^(?:file:|postgres(?:ql)?:\/\/)\P{Cc}+$/u,
     isSecret: true,
+    isUrl: true,
   });
 }

@@ -105,6 +105,23 @@ describe("secrets", () => {
     );
   });
 
+  it.each([
+    ["begins with http://", `http://:${SECRET}@127.0.0.1:6379`],
+    ["has no scheme", `:${SECRET}@127.0.0.1:6379`],
+    ["has no scheme", `redis:${SECRET}@127.0.0.1:6379`],
+    ["begins with redis://", `redis://:${SECRET} @127.0.0.1`],
+  ])("leave it to be said that a URL %s: %s", (said, url) => {
+    const written = `${$}{REDIS_URL:-redis://127.0.0.1:6379}`;
+    const byVariable = messageOf(() =>
+      toConfig({ store: { kind: "redis", url: written } }, { env: { REDIS_URL: url } }),
+    );
+    expect(byVariable).toContain(`got "${written}", which ${said} once its variables are replaced`);
+    expect(byVariable).not.toContain("hunter2");
+    const direct = messageOf(() => toConfig({ store: { kind: "redis", url } }));
+    expect(direct).toContain(`got a string of ${url.length} characters that ${said}`);
+    expect(direct).not.toContain("hunter2");
+  });
+
   it.each(listValues())("of a variable are not in the message, wherever it stands: %s", (name) => {
     const value = name
       .split(".")
