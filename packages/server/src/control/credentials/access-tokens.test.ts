@@ -28,6 +28,7 @@ describe.each(all)("access tokens in $name", (databases) => {
 
   it("are checked by their secret, of which the database and the audit log have only a hash", async () => {
     const { database, tokens } = await start();
+    await tokens.createFirst(by());
     const { secret, ...token } = await tokens.create(by(), { name: "ci", role: "operator" });
     expect(await tokens.check(secret)).toEqual(token);
     const kept = JSON.stringify([
@@ -78,6 +79,22 @@ describe.each(all)("access tokens in $name", (databases) => {
     await expect(tokens.revoke(by(), "unknown")).rejects.toMatchObject({ status: 404 });
   });
 
+  it.each(["viewer", "operator", "node"])("begin with an admin, not with a %s", async (role) => {
+    const { clock, tokens } = await start();
+    const create = () => tokens.create(by(), { name: "me", role });
+    await expect(create()).rejects.toMatchObject({
+      code: "SLUICE_CONFLICT",
+      message: expect.stringContaining(
+        "make one first: sluice tokens create --name NAME --role admin",
+      ),
+    });
+    expect(await tokens.list()).toEqual([]);
+    await tokens.create(by(), { name: "boss", role: "admin", expiresAtMs: START + 10 });
+    expect(await create()).toMatchObject({ role });
+    clock.nowMs += 10;
+    await expect(create()).rejects.toThrow("there is no admin token");
+  });
+
   it("are listed and revoked however many there are", async () => {
     const { database, tokens } = await start();
     const edits = Array.from({ length: 1_001 }, (_, n) => ({
@@ -120,8 +137,8 @@ it("the same change sent again makes no second token, and does not show the secr
     now: () => START,
   });
   const change = by();
-  await tokens.create(change, { name: "ci", role: "viewer" });
-  await expect(tokens.create(change, { name: "ci", role: "viewer" })).rejects.toMatchObject({
+  await tokens.create(change, { name: "ci", role: "admin" });
+  await expect(tokens.create(change, { name: "ci", role: "admin" })).rejects.toMatchObject({
     status: 409,
   });
 });

@@ -104,17 +104,24 @@ export class AccessTokens {
   }
 
   /**
-   * Makes a token.
+   * Makes a token. While no admin has one, only an admin's: the first token ends the free access of this machine, and
+   * no caller could make another.
    *
-   * @throws ServerError `SLUICE_REQUEST_INVALID` if it would have expired, `SLUICE_CONFLICT` if this change was made before.
+   * @throws ServerError `SLUICE_REQUEST_INVALID` if it would have expired, `SLUICE_CONFLICT` if this change was made
+   *   before, or if there is no admin token yet and this is not one.
    */
   async create(request: ChangeRequest, given: unknown): Promise<NewAccessToken> {
     const { name, role, expiresAtMs } = readInput(accessTokenShape, given);
     const { id, secret, hash } = makeSecret("accessToken", this.#fillRandom);
     const createdAtMs = this.#now();
     const body = { name, role, createdAtMs, expiresAtMs, hash };
-    const entries = await this.#changes.apply(request, () => {
+    const entries = await this.#changes.apply(request, async (entities) => {
       mustBeAhead("expiresAtMs", expiresAtMs, this.#now());
+      if (role !== "admin" && (await this.#admins(entities)).length === 0) {
+        const seen =
+          "there is no admin token; make one first: sluice tokens create --name NAME --role admin";
+        throw new ServerError("SLUICE_CONFLICT", seen);
+      }
       return [{ action: "create", kind: KIND, id, body, revision: 0 }];
     });
     mustBeNew(entries, id);
@@ -144,17 +151,21 @@ export class AccessTokens {
    */
   async revoke(request: ChangeRequest, id: string): Promise<void> {
     await this.#changes.apply(request, async (entities) => {
-      const all = (await entities.all(KIND)).map(toToken);
-      const token = all.find((each) => each.id === id);
-      if (token === undefined)
+      if ((await entities.find(KIND, id)) === undefined)
         throw new ServerError("SLUICE_NOT_FOUND", `there is no access token of the id ${show(id)}`);
-      const admins = all.filter((each) => each.role === "admin" && !isExpired(each, this.#now()));
+      const admins = await this.#admins(entities);
       if (admins.length === 1 && admins[0]?.id === id) {
         const seen = "it is the last admin token; make another one first";
         throw new ServerError("SLUICE_CONFLICT", seen);
       }
       return [{ action: "revoke", kind: KIND, id, body: undefined }];
     });
+  }
+
+  /** The tokens of admins that have not expired: there has to be one always. */
+  async #admins(entities: Entities): Promise<AccessToken[]> {
+    const all = (await entities.all(KIND)).map(toToken);
+    return all.filter((token) => token.role === "admin" && !isExpired(token, this.#now()));
   }
 
   /** The token that was sent; undefined if it is malformed, unknown, revoked or expired. */
