@@ -127,6 +127,7 @@ describe.each(all)("API keys of a control node with $name", (databases) => {
       plane.apiKeys.create(by(), { tenant: "acme", name, scopes });
     const bulk = await make("bulk", ["read", "bulk"]);
     const plain = await make("plain", ["read"]);
+    await plane.accessTokens.createFirst(by());
     const { secret } = await plane.accessTokens.create(by(), { name: "edge", role: "node" });
     const url = service.listeners.find(({ name }) => name === "admin")?.url ?? "";
     const follower = await open(toFollower(url, secret));
@@ -147,6 +148,7 @@ describe.each(all)("API keys of a control node with $name", (databases) => {
     await makeTenant(user.plane);
     const make = (name: string) => user.plane.apiKeys.create(by(), { tenant: "acme", name });
     const [here, there, unused] = [await make("here"), await make("there"), await make("unused")];
+    await user.plane.accessTokens.createFirst(by());
     const { secret } = await user.plane.accessTokens.create(by(), { name: "edge", role: "node" });
     const shower = await start(database);
     const url = shower.service.listeners.find(({ name }) => name === "admin")?.url ?? "";
@@ -168,6 +170,7 @@ describe.each(all)("API keys of a control node with $name", (databases) => {
   it("are reported as used by nodes only, a thousand at a time", async () => {
     const { service, plane } = await start(await databases.create());
     const url = service.listeners.find(({ name }) => name === "admin")?.url;
+    await plane.accessTokens.createFirst(by());
     const make = (role: string) => plane.accessTokens.create(by(), { name: role, role });
     const [node, viewer] = [await make("node"), await make("viewer")];
     const report = async (secret: string, count: number, hour: unknown = 400_000) => {

@@ -191,6 +191,7 @@ describe.each(all)("a control node with $name", (databases) => {
     const url = await databases.create();
     const [one, two] = [await start(toControlService(url)), await start(toControlService(url))];
     const { accessTokens } = planeOf(one);
+    await accessTokens.createFirst(by());
     const token = await accessTokens.create(by(), { name: "ci", role: "viewer" });
     const headers = { authorization: `Bearer ${token.secret}` };
     const statuses = () =>
@@ -308,6 +309,7 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
   it("decides by what is published there, over the admin port, and is one of its nodes", async () => {
     const control = await start(toControlService(await databases.create()));
     const plane = planeOf(control);
+    await plane.accessTokens.createFirst(by());
     const token = await plane.accessTokens.create(by(), { name: "edge", role: "node" });
     const { id, secret } = token;
     const follower = await start(toFollowerService(urlOf(control), secret));

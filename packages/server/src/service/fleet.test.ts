@@ -218,6 +218,7 @@ const refusalsOf = ({ ticks }: LiveStreamReader) => ticks.flatMap(({ refusals })
 
 async function tokenOf(role: "viewer" | "node"): Promise<string> {
   const by = { id: `token-${role}`, actor: "anna", origin: "local", reason: "a test" };
+  await primary.control?.plane?.accessTokens.createFirst({ ...by, id: `${by.id}-admin` });
   const { secret } = (await primary.control?.plane?.accessTokens.create(by, {
     name: role,
     role,
