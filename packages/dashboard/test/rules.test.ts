@@ -52,7 +52,7 @@ describe("the page Rules", () => {
       await Promise.all(Array.from({ length: requests }, () => fetch(`${gateway}/page`)));
       return busiest.getByRole("row", { name: /^everything/ }).textContent();
     };
-    // Two seconds of the stream, told apart by their rates: a line needs two.
+    // Two seconds of the stream, which differ by their rates: a line needs two.
     await expect.poll(() => rowAfter(1), { interval: 250 }).toMatch(/^everything[1-9]\D/);
     await expect.poll(() => rowAfter(20), { interval: 250 }).toMatch(/^everything\d\d/);
     // No second of the stream comes any more: what is drawn was there before.
