@@ -1,0 +1,14 @@
+/**
+ * A client that behaves: a `fetch`, and an interceptor of undici, that honour Retry-After and the RateLimit headers, pace
+ * themselves before they are refused, and repeat only what may be repeated. It imports nothing of Node.js, so it works in
+ * browsers and workers too.
+ *
+ * @module
+ */
+
+export type { Priority } from "../adaptive/priority.js";
+export type { ClientOptions, PartitionedRequest } from "./client-options.js";
+export type { ClientEvent, ClientStats, GiveUpReason, OriginStats } from "./events.js";
+export { type ClientFetch, createFetch, type FetchOptions } from "./fetch/create-fetch.js";
+export type { FetchFunction, RequestControls } from "./fetch/fetch-request.js";
+export { type ClientInterceptor, createInterceptor } from "./undici/create-interceptor.js";

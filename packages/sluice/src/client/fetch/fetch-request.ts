@@ -1,0 +1,177 @@
+// One request as fetch sends it: its target, its body and its idempotency key, for each attempt.
+
+import { PRIORITIES, type Priority } from "../../adaptive/priority.js";
+import { show } from "../../base/errors.js";
+import { asOptions, refuse } from "../../base/shapes/code-options.js";
+import { isSignal, type WaitSignal } from "../../limiter/waiter.js";
+import { newIdempotencyKey } from "../chance.js";
+import { type ClientSetup, callerOf } from "../client-options.js";
+import {
+  type HeaderSource,
+  type HeadersLike,
+  headerOf,
+  withHeader,
+} from "../headers/header-source.js";
+import type { Kept, Outgoing } from "../outgoing.js";
+import { isIdempotent } from "../retry/retryable.js";
+import { KeptResponse } from "./kept-response.js";
+import { isReplayable, type RequestBody } from "./replayed-body.js";
+import { targetOf } from "./request-target.js";
+
+/** A function like `fetch`. */
+export type FetchFunction = (
+  input: string | URL | Request,
+  init?: RequestInit,
+) => Promise<Response>;
+
+/** What one request may say about itself, beside what fetch knows. */
+export interface RequestControls {
+  /** How important it is while not all can be sent; default `"normal"`. */
+  priority?: Priority;
+  /** Instead of the client's `deadlineMs`. */
+  deadlineMs?: number;
+  /**
+   * The value of its Idempotency-Key header, so that it may be repeated whatever its method; `true` for a new one. Not
+   * needed if its headers have one.
+   */
+  idempotencyKey?: string | true;
+  /** Makes the body of each attempt, where it is a stream, which can be read only once. */
+  body?: () => RequestBody;
+}
+
+const CONTROLS = ["priority", "deadlineMs", "idempotencyKey", "body"] as const;
+const REQUEST_SITE = { name: "fetch", code: "SLUICE_OPTION_INVALID" } as const;
+const KEY_HEADER = "idempotency-key";
+const NO_CONTROLS: RequestControls = {};
+
+/** A request of fetch. A class, since an object with functions of its own would cost each request several of them. */
+export class FetchRequest implements Outgoing<Response> {
+  readonly method: string;
+  readonly origin: string;
+  readonly routeName: string;
+  readonly caller: string;
+  readonly priority: Priority;
+  readonly deadlineMs: number;
+  readonly signal: WaitSignal | undefined;
+  readonly isAborted: boolean;
+  readonly isRepeatable: boolean;
+  readonly isReplayable: boolean;
+  readonly #setup: ClientSetup;
+  readonly #fetch: FetchFunction;
+  readonly #input: string | URL | Request;
+  readonly #init: RequestInit | undefined;
+  readonly #headers: HeadersLike;
+  readonly #newBody: (() => RequestBody) | undefined;
+  readonly #key: string | undefined;
+  /** The request to copy, if it has a body: that is read once, so each attempt but the last sends a copy. */
+  readonly #copied: Request | undefined;
+
+  constructor(
+    setup: ClientSetup,
+    fetch: FetchFunction,
+    input: string | URL | Request,
+    init: RequestInit | undefined,
+    given: RequestControls | undefined,
+  ) {
+    const controls = given === undefined ? NO_CONTROLS : readControls(given);
+    const request = isRequest(input) ? input : undefined;
+    const url = request?.url ?? String(input);
+    const target = targetOf(url);
+    const method = (init?.method ?? request?.method ?? "GET").toUpperCase();
+    const headers = (init?.headers ?? request?.headers) as HeadersLike;
+    this.#setup = setup;
+    this.#fetch = fetch;
+    this.#input = input;
+    this.#init = init;
+    this.#headers = headers;
+    this.#newBody = controls.body;
+    this.#key = keyOf(setup, controls, method, headers);
+    this.method = method;
+    this.origin = target.origin;
+    this.routeName = method === "GET" ? target.getRoute : `${method} ${target.path}`;
+    this.caller = callerOf(setup, method, url, headers);
+    this.priority = controls.priority ?? "normal";
+    this.deadlineMs = controls.deadlineMs ?? setup.deadlineMs;
+    this.signal = toSignal(init?.signal ?? request?.signal);
+    this.isAborted = setup.isAborting || controls.deadlineMs !== undefined;
+    this.isRepeatable =
+      isIdempotent(method) ||
+      this.#key !== undefined ||
+      headerOf(headers, KEY_HEADER) !== undefined;
+    const hasOwnBody = request !== undefined && request.body !== null;
+    this.#copied = hasOwnBody && this.isRepeatable ? request : undefined;
+    this.isReplayable =
+      controls.body !== undefined || this.#copied !== undefined || isReplayable(init?.body);
+  }
+
+  send(attempt: number, limit: AbortSignal | undefined): Promise<Response> {
+    let init = this.#init;
+    if (this.#newBody !== undefined) init = { ...init, body: this.#newBody() };
+    if (this.#key !== undefined)
+      init = { ...init, headers: withHeader(this.#headers, KEY_HEADER, this.#key) };
+    if (limit !== undefined) init = { ...init, signal: bothSignals(this.signal, limit) };
+    const isLast = attempt > this.#setup.retriesMax;
+    const input = isLast ? this.#input : (this.#copied?.clone() ?? this.#input);
+    return this.#fetch(input, init);
+  }
+
+  statusOf({ status }: Response): number {
+    return status;
+  }
+
+  headersOf({ headers }: Response): HeaderSource {
+    return headers;
+  }
+
+  isOfOrigin({ redirected, url }: Response): boolean {
+    return !redirected || targetOf(url).origin === this.origin;
+  }
+
+  keep(response: Response): Kept<Response> {
+    return new KeptResponse(response);
+  }
+}
+
+function readControls(controls: RequestControls): RequestControls {
+  const { priority, deadlineMs, idempotencyKey, body } = asOptions(
+    REQUEST_SITE,
+    controls,
+    CONTROLS,
+  ) as RequestControls;
+  if (priority !== undefined && !PRIORITIES.includes(priority))
+    refuse(REQUEST_SITE, `priority must be one of ${PRIORITIES.join(", ")}, got ${show(priority)}`);
+  if (deadlineMs !== undefined && !(typeof deadlineMs === "number" && deadlineMs >= 1))
+    refuse(REQUEST_SITE, `deadlineMs must be a number from 1, got ${show(deadlineMs)}`);
+  if (body !== undefined && typeof body !== "function")
+    refuse(REQUEST_SITE, `body must be a function that makes one, got ${show(body)}`);
+  if (idempotencyKey !== undefined && idempotencyKey !== true && typeof idempotencyKey !== "string")
+    refuse(REQUEST_SITE, `idempotencyKey must be a string or true, got ${show(idempotencyKey)}`);
+  return controls;
+}
+
+/** Not `instanceof`: the request may be of another implementation. */
+function isRequest(input: string | URL | Request): input is Request {
+  return typeof input === "object" && "url" in input;
+}
+
+/** The key to add; undefined if none is to be added. */
+function keyOf(
+  setup: ClientSetup,
+  controls: RequestControls,
+  method: string,
+  headers: HeadersLike,
+): string | undefined {
+  const { idempotencyKey } = controls;
+  if (typeof idempotencyKey === "string") return idempotencyKey;
+  const newKey = setup.newIdempotencyKey;
+  if (idempotencyKey !== true && (newKey === undefined || isIdempotent(method))) return undefined;
+  return headerOf(headers, KEY_HEADER) === undefined ? (newKey ?? newIdempotencyKey)() : undefined;
+}
+
+function toSignal(signal: unknown): WaitSignal | undefined {
+  return isSignal(signal) ? signal : undefined;
+}
+
+function bothSignals(own: WaitSignal | undefined, limit: AbortSignal): AbortSignal {
+  return own === undefined ? limit : AbortSignal.any([own as unknown as AbortSignal, limit]);
+}

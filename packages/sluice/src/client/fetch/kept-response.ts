@@ -1,0 +1,80 @@
+// A refusal that may still be the answer. Its body is read in the background while the retry waits, so that the
+// connection is free again, and what was read is given back if there is no retry in the end.
+
+import { drop } from "../../base/maybe-promise.js";
+import type { Kept } from "../outgoing.js";
+
+/** Bodies of refusals are short. Of a longer one the rest stays unread, and is read by the caller or dropped. */
+const READ_BYTES_MAX = 65_536;
+
+/** Keeps a response of fetch. */
+export class KeptResponse implements Kept<Response> {
+  readonly #response: Response;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  readonly #chunks: Uint8Array[] = [];
+  #isDone = false;
+  #error: unknown;
+  #reading: Promise<void>;
+
+  constructor(response: Response) {
+    this.#response = response;
+    this.#reader = response.body?.getReader() as
+      | ReadableStreamDefaultReader<Uint8Array>
+      | undefined;
+    this.#reading = this.#read();
+  }
+
+  discard(): void {
+    if (!this.#isDone) drop(this.#reader?.cancel());
+  }
+
+  take(): Response {
+    const { status, statusText, headers, url, redirected, type } = this.#response;
+    const body = this.#reader === undefined ? null : this.#toStream();
+    const response = new Response(body, { status, statusText, headers });
+    // The constructor can't set these.
+    Object.defineProperties(response, {
+      url: { value: url },
+      redirected: { value: redirected },
+      type: { value: type },
+    });
+    return response;
+  }
+
+  async #read(): Promise<void> {
+    let bytes = 0;
+    try {
+      while (this.#reader !== undefined && bytes < READ_BYTES_MAX) {
+        const { done, value } = await this.#reader.read();
+        if (done) break;
+        this.#chunks.push(value);
+        bytes += value.byteLength;
+      }
+      this.#isDone = bytes < READ_BYTES_MAX;
+    } catch (error) {
+      this.#isDone = true;
+      this.#error = error;
+    }
+  }
+
+  #toStream(): ReadableStream<Uint8Array> {
+    let next = 0;
+    return new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        await this.#reading;
+        const chunk = this.#chunks[next++];
+        if (chunk !== undefined) controller.enqueue(chunk);
+        else if (this.#error !== undefined) controller.error(this.#error);
+        else if (this.#isDone) controller.close();
+        else await this.#passOn(controller);
+      },
+      cancel: (reason) => this.#reader?.cancel(reason),
+    });
+  }
+
+  async #passOn(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    const read = await this.#reader?.read();
+    if (read === undefined || read.done) controller.close();
+    else controller.enqueue(read.value);
+  }
+}

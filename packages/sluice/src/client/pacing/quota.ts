@@ -1,0 +1,139 @@
+// One quota of a server as the client knows it, and the rule by which requests are paced under it:
+//   more than half of the quota left: requests are not delayed, so that a short burst stays quick;
+//   below that, requests are spaced, from no gap at a half to (time until reset ÷ remaining) at a tenth and less, so that
+//   what is left lasts until the reset;
+//   nothing left: requests wait for the reset, and a random time more, so that clients don't all return together.
+
+import type { QuotaReport } from "../headers/quota-report.js";
+
+/** With at least this share of the quota left, nothing is delayed. */
+const PLENTY_SHARE = 0.5;
+/** With this share or less, requests are spread evenly over the time that is left. */
+const SCARCE_SHARE = 0.1;
+/** The random time after a reset: this share of the wait, within these bounds. */
+const JITTER_SHARE = 0.1;
+const JITTER_MS_MIN = 100;
+const JITTER_MS_MAX = 10_000;
+/** Headers count in whole seconds. */
+const SPAN_MS_MIN = 1_000;
+
+/** How long a request has to wait, at least. */
+export interface Wait {
+  /** Until a request may be sent at all. */
+  readonly mustMs: number;
+  /** Until it should be sent, so that the quota lasts; at least `mustMs`. */
+  readonly shouldMs: number;
+}
+
+/** What is known of one quota. */
+export class Quota {
+  readonly name: string;
+  #limit: number | undefined;
+  /** The most that was ever left: stands for the limit where that is not reported. */
+  #peak = 0;
+  #remaining = Number.POSITIVE_INFINITY;
+  #resetAtMs = 0;
+  /** The longest time to a reset that was reported: about a window. */
+  #spanMs = SPAN_MS_MIN;
+  #jitterMs = 0;
+  #isOfRequests = true;
+  #lastSentMs = Number.NEGATIVE_INFINITY;
+  /** Requests that were sent and not answered: the server may not have counted them when it reported. */
+  #unanswered = 0;
+  /** Routes whose latest response reported this quota. */
+  routes = 0;
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  /** What is left, as far as this client knows. */
+  get remaining(): number {
+    return this.#remaining;
+  }
+
+  /** The whole quota; undefined before it is known. */
+  get limit(): number | undefined {
+    return this.#limit;
+  }
+
+  /** Learns from a response that has just arrived. `random` is from 0 to below 1. */
+  report(report: QuotaReport, nowMs: number, random: number): void {
+    const { limit, remaining, resetMs, isOfRequests } = report;
+    this.#limit = limit ?? this.#limit;
+    this.#peak = Math.max(this.#peak, remaining);
+    this.#isOfRequests = isOfRequests;
+    if (resetMs === undefined) {
+      // Nothing says when it comes back, so it can't be waited for.
+      this.#remaining = Number.POSITIVE_INFINITY;
+      return;
+    }
+    this.#remaining = isOfRequests ? Math.max(0, remaining - this.#unanswered) : remaining;
+    this.#resetAtMs = nowMs + resetMs;
+    this.#spanMs = Math.max(this.#spanMs, resetMs);
+    const spreadMs = Math.min(JITTER_MS_MAX, Math.max(JITTER_MS_MIN, resetMs * JITTER_SHARE));
+    this.#jitterMs = Math.ceil(random * spreadMs);
+  }
+
+  /** A request that this quota counts is sent now. */
+  sent(nowMs: number): void {
+    this.#unanswered++;
+    this.#lastSentMs = nowMs;
+    if (this.#isOfRequests && this.#remaining > 0) this.#remaining--;
+  }
+
+  /** The response to such a request has arrived, or will not. */
+  answered(): void {
+    this.#unanswered--;
+  }
+
+  /** How long a request that wants to be sent now has to wait. */
+  wait(nowMs: number): Wait {
+    if (this.#remaining === Number.POSITIVE_INFINITY) return NO_WAIT;
+    const leftMs = this.#resetAtMs - nowMs;
+    if (leftMs + (this.#remaining > 0 ? 0 : this.#jitterMs) <= 0) {
+      this.#renew(nowMs);
+      return NO_WAIT;
+    }
+    if (this.#remaining <= 0) return bothMs(leftMs + this.#jitterMs);
+    if (!this.#isOfRequests) return NO_WAIT;
+    const gapMs = this.#gapMs(leftMs);
+    const shouldMs = Math.ceil(this.#lastSentMs + gapMs - nowMs);
+    return shouldMs > 0 ? { mustMs: 0, shouldMs } : NO_WAIT;
+  }
+
+  #gapMs(leftMs: number): number {
+    const share = this.#remaining / Math.max(1, this.#limit ?? this.#peak);
+    if (share >= PLENTY_SHARE) return 0;
+    const scarcity = Math.min(1, (PLENTY_SHARE - share) / (PLENTY_SHARE - SCARCE_SHARE));
+    return (scarcity * leftMs) / this.#remaining;
+  }
+
+  /**
+   * The time of the reset has come. A quota that was used up may have a single unit again, as a bucket does: one request
+   * finds out. One that was not is full, until a response says otherwise.
+   */
+  #renew(nowMs: number): void {
+    this.#remaining = this.#remaining > 0 ? Math.max(this.#peak, this.#limit ?? 1) : 1;
+    this.#resetAtMs = nowMs + this.#spanMs;
+  }
+}
+
+/** Nothing to wait for. */
+export const NO_WAIT: Wait = { mustMs: 0, shouldMs: 0 };
+
+/** A wait that can't be shortened. */
+export function bothMs(ms: number): Wait {
+  const whole = Math.ceil(ms);
+  return { mustMs: whole, shouldMs: whole };
+}
+
+/** The longer of two waits. */
+export function longer(one: Wait, other: Wait): Wait {
+  if (one === NO_WAIT) return other;
+  if (other === NO_WAIT) return one;
+  return {
+    mustMs: Math.max(one.mustMs, other.mustMs),
+    shouldMs: Math.max(one.shouldMs, other.shouldMs),
+  };
+}

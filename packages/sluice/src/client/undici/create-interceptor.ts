@@ -1,0 +1,144 @@
+// The client as an interceptor of undici 7: `agent.compose(createInterceptor())`. It needs nothing of undici but the shape
+// of its handlers, so importing it loads nothing.
+
+import { ClientCore } from "../client-core.js";
+import {
+  type ClientOptions,
+  type ClientSetup,
+  callerOf,
+  toClientSetup,
+} from "../client-options.js";
+import type { ClientStats, OriginStats } from "../events.js";
+import { type HeadersLike, headerOf, withHeader } from "../headers/header-source.js";
+import type { Outgoing } from "../outgoing.js";
+import { isIdempotent } from "../retry/retryable.js";
+import { UndiciAttempt } from "./undici-attempt.js";
+import type {
+  Dispatch,
+  DispatchController,
+  DispatchHandler,
+  DispatchOptions,
+} from "./undici-handlers.js";
+
+/** What undici's `compose` takes, and what is known of its requests. Made by {@link createInterceptor}. */
+export interface ClientInterceptor {
+  (dispatch: Dispatch): Dispatch;
+  /** Counters since it was made. */
+  readonly stats: ClientStats;
+  /** What is known of each origin. */
+  readonly origins: readonly OriginStats[];
+}
+
+/**
+ * An interceptor of undici 7 that paces requests, waits as long as it is asked to, and repeats what may be repeated:
+ * `new Agent().compose(createInterceptor())`. Bodies that are streams are not repeated.
+ *
+ * @throws SluiceError `SLUICE_OPTION_INVALID` if an option can't be used.
+ */
+export function createInterceptor(options: ClientOptions = {}): ClientInterceptor {
+  const setup = toClientSetup("createInterceptor", options);
+  const core = new ClientCore(setup);
+  const interceptor = (dispatch: Dispatch): Dispatch => {
+    return (request: DispatchOptions, handler: DispatchHandler) => {
+      const controller = new RequestController();
+      // The caller can give up from now on, while the request still waits.
+      handler.onRequestStart?.(controller, {});
+      core.run(toOutgoing(setup, dispatch, request, handler, controller)).then(
+        (attempt) => attempt.deliver(),
+        (error) => handler.onResponseError?.(controller, error),
+      );
+      return true;
+    };
+  };
+  return Object.defineProperties(interceptor as ClientInterceptor, {
+    stats: { get: () => core.stats, enumerable: true },
+    origins: { get: () => core.origins, enumerable: true },
+  });
+}
+
+/** What the caller controls its request by, whichever attempt is under way. */
+class RequestController implements DispatchController {
+  readonly #giveUp = new AbortController();
+  target: UndiciAttempt | undefined;
+
+  get signal(): AbortSignal {
+    return this.#giveUp.signal;
+  }
+
+  get aborted(): boolean {
+    return this.signal.aborted;
+  }
+
+  get reason(): unknown {
+    return this.signal.reason;
+  }
+
+  pause(): void {
+    this.target?.pause();
+  }
+
+  resume(): void {
+    this.target?.resume();
+  }
+
+  abort(reason: Error): void {
+    this.#giveUp.abort(reason);
+    this.target?.abort(reason);
+  }
+}
+
+const KEY_HEADER = "idempotency-key";
+
+function toOutgoing(
+  setup: ClientSetup,
+  dispatch: Dispatch,
+  options: DispatchOptions,
+  handler: DispatchHandler,
+  controller: RequestController,
+): Outgoing<UndiciAttempt> {
+  const method = options.method.toUpperCase();
+  const headers = options.headers as HeadersLike;
+  const path = options.path.split("?", 1)[0] as string;
+  const origin = String(options.origin ?? "");
+  const own = headerOf(headers, KEY_HEADER);
+  const makesKey = own === undefined && !isIdempotent(method);
+  const key = makesKey ? setup.newIdempotencyKey?.() : undefined;
+  const request =
+    key === undefined
+      ? options
+      : { ...options, headers: withHeader(headers, KEY_HEADER, key).flat() };
+  return {
+    method,
+    origin,
+    routeName: `${method} ${path}`,
+    caller: callerOf(setup, method, `${origin}${options.path}`, headers),
+    priority: "normal",
+    deadlineMs: setup.deadlineMs,
+    signal: controller.signal,
+    isAborted: true,
+    // An upgraded connection is not a response.
+    isRepeatable: !options.upgrade && (!makesKey || key !== undefined),
+    isReplayable: isReplayable(options.body),
+    send: async (_attempt, limit) => {
+      const attempt = new UndiciAttempt(handler, controller);
+      controller.target = attempt;
+      const abort = () => attempt.abort(limit?.reason as Error);
+      limit?.addEventListener("abort", abort);
+      try {
+        return await attempt.dispatch(dispatch, request);
+      } finally {
+        limit?.removeEventListener("abort", abort);
+      }
+    },
+    statusOf: ({ status }) => status,
+    headersOf: (attempt) => attempt.headers,
+    isOfOrigin: () => true,
+    keep: (attempt) => attempt.keep(),
+  };
+}
+
+/** undici sends strings and buffers again; streams, iterators and forms are read once. */
+function isReplayable(body: unknown): boolean {
+  if (body === undefined || body === null || typeof body === "string") return true;
+  return body instanceof ArrayBuffer || ArrayBuffer.isView(body);
+}
