@@ -1,7 +1,7 @@
-// A circuit breaker: after several failures in a row a store is not asked for a while, then one request tests whether
-// it is back. There is no timer: the next request sees that the time has come.
+// A circuit breaker: after several failures in a row a store or a backend is not asked for a while, then one request tests
+// whether it is back. There is no timer: the next request sees that the time has come.
 
-import type { Clock } from "../../base/clock.js";
+import type { Clock } from "./clock.js";
 
 /** `half-open`: one request tests whether the store is back. */
 export type BreakerState = "closed" | "open" | "half-open";

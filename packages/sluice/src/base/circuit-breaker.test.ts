@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ManualClock } from "../../testing/manual-clock.js";
+import { ManualClock } from "../testing/manual-clock.js";
 import { Breaker, NO_TICKET, OPEN_MS_MAX } from "./circuit-breaker.js";
 
 function setup({ failuresMax = 3, openMs = 1_000 } = {}) {
