@@ -68,6 +68,7 @@ export async function startDashboard(options: DashboardOptions = {}): Promise<Te
       database: `file:${join(folder, "sluice.db")}`,
       snapshot: join(folder, "sluice.snapshot"),
     },
+    store: { kind: "memory", keysMax: 10_000 },
     rules: options.rules ?? RULES,
     telemetry: { logLevel: "silent" },
     ...options.config,

@@ -149,6 +149,61 @@ describe("the playground", () => {
   });
 });
 
+describe("the playground's replay report", () => {
+  const report = {
+    sluiceReplay: 1,
+    rules: { file: "new.yaml" },
+    against: { file: "old.yaml" },
+    requests: { total: 1_000, refused: 40, refusedBefore: 10 },
+    callers: { total: 30, refused: 2 },
+    series: { requests: [500, 500], refused: [0, 40] },
+    byRule: [
+      {
+        rule: "login",
+        matched: 1_000,
+        refused: 40,
+        refusedBefore: 10,
+        firstMs: 1_000,
+        series: [0, 40],
+      },
+    ],
+    byKey: [
+      {
+        rule: "login",
+        key: "<img src=x onerror=alert(1)>\u202e",
+        refused: 40,
+        refusedBefore: 10,
+        firstMs: 1_000,
+        series: [0, 40],
+      },
+    ],
+    notes: [{ rule: "parallel", isLeftOut: true, why: "a log does not say it" }],
+    remarks: [],
+  };
+  const fileOf = (text: string) => ({
+    name: "report.json",
+    mimeType: "application/json",
+    buffer: Buffer.from(text),
+  });
+
+  it("shows a report that was opened, whatever its strings, and refuses other files", async () => {
+    const { page, context, faults } = await openPage(`${url}playground`);
+    const box = page.getByRole("region", { name: "Replay report" });
+    const field = box.getByLabel("Open a report of an access log");
+    await field.setInputFiles(fileOf(JSON.stringify(report)));
+    await box.getByText("would have refused 40 of 1,000 requests (4%)").waitFor();
+    expect(await box.getByRole("table").first().innerText()).toMatch(/login\s+1,000\s+40\s+10/);
+    await box.getByText("<img src=x onerror=alert(1)>\\u{202E}").waitFor();
+    await box.getByText("parallel was left out: a log does not say it").waitFor();
+    expect(await findingsOf(page)).toEqual([]);
+    await field.setInputFiles(fileOf("{}"));
+    await box.getByRole("alert").getByText("This is not a report of sluice replay").waitFor();
+    expect(await box.getByRole("table").count()).toBe(0);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+});
+
 describe("the playground as a site of its own", () => {
   it("works below any path of a static host, on a phone, without a service", async () => {
     const site = await startSite();

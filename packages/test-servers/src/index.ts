@@ -2,6 +2,16 @@
 // is published.
 
 export {
+  JSON_FIELDS,
+  type LoggedRequest,
+  type LogLineFormat,
+  makeTraffic,
+  type TrafficShape,
+  toAddress,
+  toCommonTime,
+  toLogLine,
+} from "./access-logs.js";
+export {
   type Browser,
   type BrowserContext,
   type Locator,
@@ -18,6 +28,8 @@ export {
   startFaultProxy,
 } from "./fault-proxy/fault-proxy.js";
 export { makeFolder, removeFolder } from "./folder.js";
+export { findFreePort } from "./free-port.js";
+export { memoryInUse } from "./memory-in-use.js";
 export { type PostgresServer, startPostgres } from "./postgres.js";
 export { ensureProgram } from "./programs/find-program.js";
 export { ensureRedisServer, findValkeyServer, type Machine } from "./programs/find-server.js";

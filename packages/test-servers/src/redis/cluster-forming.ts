@@ -24,7 +24,8 @@ export async function formCluster(
   await waitFor("a whole cluster in sync", formedMsMax, async () => {
     const whole = await Promise.all(nodes.map(isWhole));
     const inSync = await Promise.all(replicas.map(isInSync));
-    return [...whole, ...inSync].every(Boolean) || undefined;
+    const listed = await Promise.all(nodes.map((node) => listsReplicas(node, replicas.length)));
+    return [...whole, ...inSync, ...listed].every(Boolean) || undefined;
   });
 }
 
@@ -75,6 +76,13 @@ function isReplica(line: string): boolean {
 async function isWhole(node: RedisProcess): Promise<boolean> {
   const info = parseFields(String(await node.command("CLUSTER", "INFO")));
   return info.cluster_state === "ok" && Number(info.cluster_slots_ok) === slotCount;
+}
+
+// A node lists a replica for clients only when it has heard that the replica has data.
+async function listsReplicas(node: RedisProcess, count: number): Promise<boolean> {
+  const ranges = (await node.command("CLUSTER", "SLOTS")) as unknown[][];
+  // Each range is its first slot, its last slot, its primary, and then its replicas.
+  return ranges.reduce((sum, range) => sum + range.length - 3, 0) === count;
 }
 
 async function isInSync(replica: RedisProcess): Promise<boolean> {

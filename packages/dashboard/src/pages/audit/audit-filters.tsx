@@ -18,6 +18,7 @@ const KINDS = [
   "quota",
   "node-switch",
   "webhook-delivery",
+  "region",
 ];
 const NAMES = ["actor", "action", "kind", "id", "from", "to"] as const;
 const NOTHING = { actor: "", action: "", kind: "", id: "", from: "", to: "" };

@@ -15,7 +15,7 @@ describe("a key as a rule counts it", () => {
   it.each([
     ["ip:203.0.113.7", { ip: "203.0.113.7" }],
     ["ip:2001:db8::/64", { ip: "2001:db8::" }],
-    ["subnet:203.0.113.0/24", { ip: "203.0.113.0" }],
+    ["ipPrefix:203.0.113.0/24", { ip: "203.0.113.0" }],
     ["tenant:acme|user:a%7Cb%20c", { tenant: "acme", user: "a|b c" }],
     ["apiKeyHash:7Hq2mZpVw9Tb", { apiKeyId: "7Hq2mZpVw9Tb" }],
     ["apiKeyHash:0123456789abcdefghij-_", { apiKeyHash: "0123456789abcdefghij-_" }],

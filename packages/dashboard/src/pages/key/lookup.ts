@@ -71,10 +71,13 @@ function factsOfPart(part: string): Changes | undefined {
   if (rest.startsWith("%h")) return undefined;
   switch (kind) {
     case "ip":
-    case "subnet":
+    case "ipPrefix":
       return { ip: rest.replace(/\/\d+$/, "") };
     case "user":
     case "tenant":
+    case "asn":
+    case "country":
+    case "fingerprint":
       return { [kind]: unescapeValue(rest) };
     case "apiKeyHash":
       return factsOfApiKey(rest);

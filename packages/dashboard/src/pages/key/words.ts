@@ -124,6 +124,7 @@ const CONDITION_NAMES = {
   host: "Host",
   header: "Header",
   attribute: "Attribute",
+  client: "Client",
 } as const;
 
 /** What a condition asks for. */

@@ -34,7 +34,8 @@ const UNITS: readonly (readonly [ms: number, name: string])[] = [
 const DIMENSIONS: Readonly<Record<string, string>> = {
   ip: "address",
   apiKey: "API key",
-  subnet: "network",
+  ipPrefix: "network",
+  asn: "autonomous system",
 };
 
 /** `POST /login`, `GET /search, /find`, `all requests`. */

@@ -8,6 +8,7 @@ const NAMES: Readonly<Record<string, string>> = {
   leakyBucket: "leaky bucket",
   concurrency: "concurrency",
   quota: "calendar quota",
+  sketch: "sketch",
 };
 
 /** `tokenBucket` as `token bucket`; one that is not known here as it is. */

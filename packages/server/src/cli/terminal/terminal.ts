@@ -27,6 +27,8 @@ export interface Terminal {
   writeError(text: string): void;
   /** All of the standard input, as a string. */
   readInput(): Promise<string>;
+  /** The standard input as it comes, for what may not fit into memory. */
+  inputChunks(): AsyncIterable<Buffer>;
   /** Asks a question where errors go, and returns whether the answer begins with y. */
   confirm(question: string): Promise<boolean>;
   /** Calls `task` once, when the user wants to end: Ctrl-C or SIGTERM. A second one ends the process. */
@@ -62,6 +64,7 @@ export function processTerminal(): Terminal {
     },
     writeError: (text) => void stderr.write(text),
     readInput: () => text(stdin),
+    inputChunks: () => stdin as AsyncIterable<Buffer>,
     confirm: async (question) => {
       const lines = createInterface({ input: stdin, output: stderr });
       // An input that ends has no answer, which is a no.

@@ -12,6 +12,7 @@ import { Behaviour, Controls } from "./controls.js";
 import { Drawing } from "./drawing.js";
 import { LogBox } from "./log-box.js";
 import { Player, SCRUB_MAX, usePlaying } from "./player.js";
+import { ReplayReportBox } from "./replay-report.js";
 import { Shapes } from "./shapes.js";
 import { Summary } from "./summary.js";
 import { type ShownView, useView } from "./use-view.js";
@@ -46,6 +47,7 @@ export function PlaygroundView({ url }: { readonly url: string }) {
       )}
       <Algorithms results={results} at={view.at} onChoose={(at) => show({ at })} />
       <Summary results={results} />
+      <ReplayReportBox />
     </Page>
   );
 }

@@ -1,0 +1,69 @@
+// What one line of an access log says of its request. One entry is filled in again for every line, and is the facts by
+// which the request is decided: a log of ten million lines makes no ten million objects.
+
+import type { Facts } from "sluice/rules";
+import { toIpv4Text } from "./ipv4.js";
+
+/** A method and a request target. Formats that read bytes make one for all lines that have the same. */
+export interface RequestLine {
+  readonly method: string;
+  readonly path: string;
+  /** What the reader of the log found for it, kept with it so that it is at hand. */
+  memo: unknown;
+}
+
+/** A line, read. What a log does not say is undefined. */
+export class LogEntry implements Facts {
+  method = "";
+  /** The request target: a path with its query, or a whole URL. */
+  path = "";
+  /** The client's address, unless it is in `ipv4`; until trusted proxies are looked through, that of the peer. */
+  ip: string | undefined = undefined;
+  host: string | undefined = undefined;
+  user: string | undefined = undefined;
+  apiKey: string | undefined = undefined;
+  tenant: string | undefined = undefined;
+  tier: string | undefined = undefined;
+  /** Only those that are needed, by lower-case name. */
+  headers: Record<string, string | undefined> | undefined = undefined;
+  attributes: Record<string, string | undefined> | undefined = undefined;
+  /**
+   * Method and path, the same object in lines that have the same; undefined for formats that don't make it. A reader that
+   * makes it leaves the rest to `fillIn`, when the line's turn has come.
+   */
+  line: RequestLine | undefined = undefined;
+  /** The address as a number if it is one of IPv4, in the same way; NaN for others, and for formats that don't make it. */
+  ipv4 = Number.NaN;
+  /** Unix milliseconds. */
+  atMs = 0;
+  /** The addresses that proxies added, as X-Forwarded-For has them. */
+  forwardedFor: string | undefined = undefined;
+  /** The status of the response; 0 if the log does not say it. */
+  status = 0;
+  /** Bytes of the response's body; -1 if the log does not say it. */
+  bodyBytes = -1;
+  /** Whether `line`, the address, the time, the status and the size are all that the line says. */
+  isPlain = false;
+
+  /** Fills in method, path and address where `line` and `ipv4` have them. */
+  fillIn(): this {
+    const { line, ipv4 } = this;
+    if (line !== undefined) {
+      this.method = line.method;
+      this.path = line.path;
+    }
+    if (!Number.isNaN(ipv4)) this.ip = toIpv4Text(ipv4);
+    return this;
+  }
+}
+
+/** What has to be read of lines beyond what every rule may need: reading the rest would take time for nothing. */
+export interface EntryNeeds {
+  /** Names of headers, in lower case. */
+  readonly headers: ReadonlySet<string>;
+  /** Whether the client's address is found behind proxies. */
+  readonly forwardedFor: boolean;
+}
+
+/** Nothing but method, path, address and user. */
+export const NO_NEEDS: EntryNeeds = { headers: new Set(), forwardedFor: false };

@@ -1,0 +1,180 @@
+// Where lines come from: files, plain or compressed, or the standard input. Rotated files are read in the order of their
+// first lines, whatever their names.
+
+import { createReadStream } from "node:fs";
+import { open, stat } from "node:fs/promises";
+import { detectFormat, type FormatChoice, firstTimeOf } from "../formats/detect.js";
+import type { LogFormat } from "../log-format.js";
+import { compressionOf, decompress } from "./decompress.js";
+
+/** Bytes that are read in one go: as many as fit into the processor's cache together with the tables of a replay. */
+const CHUNK_BYTES = 256 * 1024;
+/** Bytes by which the format is detected. */
+const HEAD_BYTES = 64 * 1024;
+
+/** A log. */
+export interface LogSource {
+  /** As it is called in messages. */
+  readonly name: string;
+  readonly format: LogFormat;
+  /** Its size as it is stored; undefined for the standard input. */
+  readonly sizeBytes: number | undefined;
+  /**
+   * Its bytes, decompressed, in chunks that are valid until the next is asked for. `onRead` is called with bytes as they
+   * are stored. To be called once.
+   */
+  open(onRead: (bytes: number) => void): AsyncIterable<Buffer>;
+}
+
+/** A file, or a stream with a name. */
+export type LogInput = string | { readonly name: string; readonly stream: AsyncIterable<Buffer> };
+
+/** A log whose format is not known. */
+export class UnknownFormatError extends Error {
+  override readonly name = "UnknownFormatError";
+}
+
+/**
+ * Opens logs, in the order of their times.
+ *
+ * @throws UnknownFormatError, and errors of the file system.
+ */
+export async function openSources(
+  inputs: readonly LogInput[],
+  choice: FormatChoice,
+): Promise<readonly LogSource[]> {
+  const opened: { readonly source: LogSource; readonly firstMs: number }[] = [];
+  for (const input of inputs) {
+    const { source, head } = await (typeof input === "string"
+      ? openFile(input, choice)
+      : openStream(input, choice));
+    opened.push({ source, firstMs: firstTimeOf(head, source.format) ?? Number.POSITIVE_INFINITY });
+  }
+  return opened.toSorted((a, b) => toOrder(a.firstMs, b.firstMs)).map(({ source }) => source);
+}
+
+/** Two logs without times stay as they are. */
+function toOrder(a: number, b: number): number {
+  return a === b ? 0 : a - b;
+}
+
+interface Opened {
+  readonly source: LogSource;
+  readonly head: Buffer;
+}
+
+async function openFile(path: string, choice: FormatChoice): Promise<Opened> {
+  const { size } = await stat(path);
+  const { head, isCompressed } = await readHeadOf(path);
+  const format = mustDetect(path, head, choice);
+  const open: LogSource["open"] = (onRead) =>
+    isCompressed ? decompress(streamFile(path, onRead)) : readPlainFile(path, onRead);
+  return { source: { name: path, format, sizeBytes: size, open }, head };
+}
+
+async function openStream(
+  { name, stream }: Exclude<LogInput, string>,
+  choice: FormatChoice,
+): Promise<Opened> {
+  let onRead: (bytes: number) => void = () => {};
+  const counted = countBytes(stream, (bytes) => onRead(bytes));
+  const { head, rest } = await readHead(decompress(counted), true);
+  const format = mustDetect(name, head, choice);
+  const open: LogSource["open"] = (listener) => {
+    onRead = listener;
+    return withHead(head, rest);
+  };
+  return { source: { name, format, sizeBytes: undefined, open }, head };
+}
+
+function mustDetect(name: string, head: Buffer, choice: FormatChoice): LogFormat {
+  const format = detectFormat(head, choice);
+  if (format !== undefined) return format;
+  // Nothing is read from an empty log, in any format.
+  if (head.length === 0) return detectFormat(head, { format: "combined" }) as LogFormat;
+  throw new UnknownFormatError(
+    `${name}: no known format reads its first lines; name it with --format, or the fields of JSON with --fields`,
+  );
+}
+
+async function readHeadOf(path: string): Promise<{ head: Buffer; isCompressed: boolean }> {
+  let isCompressed = false;
+  const stored = (async function* () {
+    for await (const chunk of streamFile(path, () => {})) {
+      isCompressed ||= compressionOf(chunk) !== "none";
+      yield chunk;
+    }
+  })();
+  const { head } = await readHead(decompress(stored));
+  return { head, isCompressed };
+}
+
+async function* streamFile(path: string, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
+  yield* countBytes(createReadStream(path, { highWaterMark: CHUNK_BYTES }), onRead);
+}
+
+/** Reads one chunk while the other is worked on, and both over and over again: a new buffer is not in any cache. */
+async function* readPlainFile(
+  path: string,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  const file = await open(path);
+  try {
+    let [current, next] = [Buffer.allocUnsafe(CHUNK_BYTES), Buffer.allocUnsafe(CHUNK_BYTES)];
+    let { bytesRead } = await file.read(current, 0, CHUNK_BYTES);
+    while (bytesRead > 0) {
+      const reading = file.read(next, 0, CHUNK_BYTES);
+      // It is awaited below; if the consumer fails or leaves first, its outcome no longer matters.
+      reading.catch(() => {});
+      onRead(bytesRead);
+      try {
+        yield current.subarray(0, bytesRead);
+      } finally {
+        ({ bytesRead } = await reading);
+      }
+      [current, next] = [next, current];
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function* countBytes(
+  chunks: AsyncIterable<Buffer>,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    onRead(chunk.length);
+    yield chunk;
+  }
+}
+
+/** The first bytes of a log, and the rest if it `isKept`. Damage further on is reported when it is read. */
+async function readHead(
+  chunks: AsyncGenerator<Buffer>,
+  isKept = false,
+): Promise<{ readonly head: Buffer; readonly rest: AsyncGenerator<Buffer> }> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  try {
+    while (bytes < HEAD_BYTES) {
+      const { value, done } = await chunks.next();
+      if (done === true) break;
+      parts.push(value);
+      bytes += value.length;
+    }
+  } catch (error) {
+    if (isKept || isOfFileSystem(error)) throw error;
+  }
+  if (!isKept) await chunks.return(undefined).catch(() => {});
+  return { head: Buffer.concat(parts), rest: chunks };
+}
+
+function isOfFileSystem(error: unknown): boolean {
+  return (error as { syscall?: unknown }).syscall !== undefined;
+}
+
+async function* withHead(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  if (head.length > 0) yield head;
+  yield* rest;
+}

@@ -1,0 +1,155 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { parseRules } from "sluice/rules";
+import { JSON_FIELDS, makeFolder, makeTraffic, toLogLine } from "sluice-test-servers";
+import { describe, expect, it } from "vitest";
+import { sluice } from "../../../../test/cli/fake-terminal.js";
+
+const NOON = Date.UTC(2026, 10, 17, 12);
+const folder = makeFolder("log-commands");
+const requests = [...makeTraffic({ requests: 2_000, callers: 100, startMs: NOON, perSecond: 50 })];
+const linesOf = (format: "combined" | "json") =>
+  requests.map((request) => `${toLogLine(format, request)}\n`).join("");
+
+function write(name: string, text: string | Buffer): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const log = write("access.log", `${linesOf("combined")}garbage \u001b[2J\n`);
+const rules = write("rules.yaml", "version: 1\nrules: [{ id: all, limit: 10/minute }]\n");
+const old = write("old.yaml", "version: 1\nrules: [{ id: all, limit: 50/minute }]\n");
+
+describe("sluice replay", () => {
+  it("prints what would have been refused, by rule and key, and names the format", async () => {
+    const { code, out, err } = await sluice(["replay", log, "--rules", rules]);
+    expect(code).toBe(0);
+    expect(err).toBe(`${log}: nginx combined (detected)\n`);
+    expect(out).toMatch(
+      /^2,000 requests of 100 callers in 39 seconds, from 2026-11-17 12:00:00 to/,
+    );
+    expect(out).toMatch(/rules\.yaml would have refused [\d,]+ \([\d.]+%\) requests, of \d+/);
+    expect(out).toMatch(/\nrule +counted +refused +keys +first +last\nall +2,000 +\d+/);
+    expect(out).toMatch(/\nip:10\.0\.0\.0 +all +\d+ +2026-11-17/);
+    expect(out).toContain("1 of 2001 lines malformed; the first:\n");
+    expect(out).not.toContain("\u001b");
+  });
+
+  it("compares with other rules, of rotated and compressed logs in any order", async () => {
+    const half = requests.length / 2;
+    const parts = [requests.slice(half), requests.slice(0, half)].map((part) =>
+      part.map((request) => toLogLine("combined", request)).join("\n"),
+    );
+    const files = [
+      write("log.1", parts[0] as string),
+      write("log.2.gz", gzipSync(parts[1] as string)),
+    ];
+    const { out, err } = await sluice(["replay", ...files, "--rules", rules, "--against", old]);
+    expect(err).toMatch(/log\.2\.gz.*\n.*log\.1/);
+    expect(out).toMatch(/old\.yaml would have refused \d+/);
+    expect(out).toMatch(/newly refused: \d+, newly allowed: 0/);
+    expect(out).not.toContain("later than the window");
+  });
+
+  it("prints JSON, also of the standard input, with keys hashed if that is asked for", async () => {
+    const { code, out } = await sluice(["replay", "-", "--rules", rules, "--json", "--hash"], {
+      input: gzipSync(linesOf("combined")),
+    });
+    expect(code).toBe(0);
+    const report = JSON.parse(out);
+    expect(report).toMatchObject({ sluiceReplay: 1, isHashed: true, requests: { total: 2_000 } });
+    expect(report.byKey[0].key).toMatch(/^hmac:[0-9a-f]{16}$/);
+    expect(out).not.toContain("10.0.0.");
+  });
+
+  it("writes a page beside what it prints", async () => {
+    const page = join(folder, "report.html");
+    const { out, err } = await sluice(["replay", log, "--rules", rules, "--html", page]);
+    expect(out).toContain("2,000 requests");
+    expect(err).toContain(`wrote ${page}\n`);
+    expect(readFileSync(page, "utf8")).toMatch(/^<!doctype html>[\s\S]*<svg /);
+  });
+
+  it("reads JSON lines by a field map", async () => {
+    const json = write("log.json", linesOf("json"));
+    const { err, out } = await sluice(["replay", json, "--rules", rules, "--fields", JSON_FIELDS]);
+    expect(err).toBe(`${json}: JSON lines\n`);
+    expect(out).toMatch(/^2,000 requests of 100 callers/);
+  });
+
+  it("shows its progress only where a person looks", async () => {
+    const seen = await sluice(["replay", log, "--rules", rules], { isErrorTty: true });
+    expect(seen.err).toMatch(/\r\[#+\] 100% {2}0\.\d of 0\.\d MB\n/);
+  });
+
+  it.each([
+    [["none.log"], 2, /none\.log: no such file/],
+    [[log, "--format", "apache"], 2, /--format must be one of combined, .* got "apache"/],
+    [[log, "--fields", "ipp=x"], 2, /--fields: unknown fact "ipp"; did you mean ip\?/],
+    [[log, "--fields", "ip=x", "--format", "alb"], 2, /--fields is for JSON lines/],
+    [[log, "--trusted-proxies", "10.0.0.0/99"], 2, /--trusted-proxies: .*10\.0\.0\.0\/99/],
+    [[log, "--reorder", "2d"], 2, /--reorder must be a duration up to 1h/],
+    [[log, "--keys-max", "0"], 2, /--keys-max must be a whole number/],
+    [["-", "-"], 2, /standard input\) can be named only once/],
+  ])("ends with one line about what is wrong: %j", async (args, exit, message) => {
+    const { code, out, err } = await sluice(["replay", ...(args as string[]), "--rules", rules]);
+    expect({ code, out }).toEqual({ code: exit, out: "" });
+    expect(err).toMatch(message as RegExp);
+  });
+
+  it("exits with 1 and every problem if the rules are invalid, and with 2 if they are not there", async () => {
+    const bad = write("bad.yaml", "version: 1\nrules: [{ id: a, limt: 1/second }]\n");
+    const invalid = await sluice(["replay", log, "--rules", bad]);
+    expect(invalid).toMatchObject({ code: 1, out: "" });
+    expect(invalid.err).toMatch(/bad\.yaml:2:\d+: rule "a": .*limt/);
+    expect((await sluice(["replay", log, "--rules", join(folder, "no.yaml")])).code).toBe(2);
+    expect((await sluice(["replay", log])).code).toBe(2);
+  });
+});
+
+describe("sluice suggest", () => {
+  it("prints a rule file with reasons, and a plot on standard error", async () => {
+    const { code, out, err } = await sluice([
+      "suggest",
+      log,
+      "--by",
+      "ip",
+      "--refuse-at-most",
+      "1%",
+    ]);
+    expect(code).toBe(0);
+    expect(parseRules(out).rules).toMatchObject([{ id: "per-ip" }]);
+    expect(out).toMatch(
+      /# (?:No caller ever|\d+ of 100 callers never) made more than \d+ requests in 1 second/,
+    );
+    expect(err).toMatch(/in 1 minute +50% +\d+ +█+/);
+    expect(err).toMatch(/limit +\d+ +▲/);
+    expect(err).toContain("1 of 2001 lines malformed");
+  });
+
+  it("prints the distribution as JSON", async () => {
+    const { out } = await sluice(["suggest", log, "--by", "ip", "--path", "/login", "--json"]);
+    const { by, suggestion, counted } = JSON.parse(out);
+    expect(by).toEqual(["ip"]);
+    expect(counted).toBe(requests.filter(({ path }) => path === "/login").length);
+    expect(suggestion.windows).toHaveLength(4);
+  });
+
+  it.each([
+    [["--by", "ips"], 2, /--by or --path/],
+    [["--by", "ip", "--refuse-at-most", "200%"], 2, /--refuse-at-most must be a share/],
+    [["--by", "ip", "--refuse-at-most", "some"], 2, /got "some"/],
+    [["--by", "tenant"], 1, /nothing can be counted by tenant: lines of this log name no tenant/],
+    [
+      ["--by", "ip", "--path", "/none"],
+      1,
+      /no request to \/none has a value for ip: 2000 requests/,
+    ],
+  ])("says why it can't: %j", async (args, exit, message) => {
+    const { code, out, err } = await sluice(["suggest", log, ...(args as string[])]);
+    expect({ code, out }).toEqual({ code: exit, out: "" });
+    expect(err).toMatch(message as RegExp);
+  });
+});

@@ -1,0 +1,111 @@
+// `sluice suggest`: limits that few callers of an access log would ever have met, as a rule file.
+
+import type { Command } from "commander";
+import { parseRules, type RuleSet } from "sluice/rules";
+import { type Suggested, suggestFromLogs } from "../../../core/suggest/suggest-limits.js";
+import { toRuleFile } from "../../../core/suggest/suggestion-yaml.js";
+import { CommandError, EXIT, type Finish, usageError } from "../../exit.js";
+import { type Terminal, writeLine } from "../../terminal/terminal.js";
+import { formatDemand } from "../../text/suggest.js";
+import { addLogOptions, failOnRules, type LogFlags, readNamedLogs } from "./log-options.js";
+
+interface SuggestFlags extends LogFlags {
+  readonly by: string;
+  readonly path?: string;
+  readonly refuseAtMost: string;
+  readonly json?: boolean;
+}
+
+/** Adds the verb. */
+export function addSuggestCommand(program: Command, terminal: Terminal, finish: Finish): void {
+  const command = program
+    .command("suggest")
+    .description("suggest limits from the requests in access logs")
+    .requiredOption(
+      "--by <key>",
+      "what to count by, as in rules: ip, user, or several separated by commas",
+    )
+    .option("--refuse-at-most <share>", "the share of callers that the limits may refuse", "0.1%")
+    .option("--path <pattern>", "only requests to these paths, such as /api/*");
+  addLogOptions(command)
+    .option("--json", "print the distribution and the limits as JSON")
+    .addHelpText("after", HELP)
+    .action(async (logs: string[], flags: SuggestFlags) => {
+      await suggest(logs, flags, terminal);
+      finish(EXIT.ok);
+    });
+}
+
+const HELP = `
+Prints a rule file to standard output, with a comment that explains each limit, and a plot of how many requests callers
+make to standard error. Exits with 1 if no request in the logs has a value for the key.
+
+Examples:
+  $ sluice suggest access.log --by ip > rules.yaml
+  $ sluice suggest access.log* --by ip --path /login --refuse-at-most 1%
+  $ sluice suggest events.json --by tenant,user --fields tenant=org,user=account`;
+
+async function suggest(
+  logs: readonly string[],
+  flags: SuggestFlags,
+  terminal: Terminal,
+): Promise<void> {
+  const refuseAtMost = toShare(flags.refuseAtMost);
+  const by = flags.by.split(",").map((part) => part.trim());
+  const rules = toKeyRule(by, flags.path, terminal);
+  const suggested = await readNamedLogs(logs, flags, terminal, (read) =>
+    suggestFromLogs({ ...read, rules, refuseAtMost }),
+  );
+  const { suggestion, log } = suggested;
+  if (suggestion === undefined)
+    throw new CommandError(EXIT.no, sayNothing(by, flags.path, suggested));
+  if (flags.json === true) {
+    writeLine(terminal, JSON.stringify({ by, path: flags.path ?? null, ...suggested }));
+    return;
+  }
+  for (const line of formatDemand(suggested, terminal.size().columns))
+    terminal.writeError(`${line}\n`);
+  const from = log.files.map(({ name }) => name).join(", ");
+  terminal.write(toRuleFile(suggestion, { by, path: flags.path, from }));
+}
+
+/** The rule that makes the keys: it counts whom it can, and skips requests without a value for its key. */
+function toKeyRule(by: readonly string[], path: string | undefined, terminal: Terminal): RuleSet {
+  const match = path === undefined ? {} : { match: { path } };
+  const rule = { id: "demand", key: by, onMissing: "skip", limit: "1/second", ...match };
+  try {
+    return parseRules({ version: 1, rules: [rule] });
+  } catch (error) {
+    return failOnFlags(error, terminal);
+  }
+}
+
+function failOnFlags(error: unknown, terminal: Terminal): never {
+  try {
+    return failOnRules("--by or --path", error, terminal);
+  } catch (failure) {
+    throw failure instanceof CommandError ? usageError(failure.message) : failure;
+  }
+}
+
+function sayNothing(
+  by: readonly string[],
+  path: string | undefined,
+  { why, log, uncounted }: Suggested,
+): string {
+  const key = by.join(" and ");
+  if (why !== undefined) return `nothing can be counted by ${key}: ${why}`;
+  const malformed = log.malformed === 0 ? "" : `, ${log.malformed} lines are malformed`;
+  const [to, reason] = path === undefined ? ["", ""] : [` to ${path}`, "are to other paths or "];
+  return `no request${to} has a value for ${key}: ${uncounted} requests ${reason}have none${malformed}`;
+}
+
+/** `0.1%`, or `0.001`. */
+function toShare(text: string): number {
+  const match = /^(\d{1,3}(?:\.\d{1,6})?)(%?)$/.exec(text);
+  const share = match === null ? Number.NaN : Number(match[1]) / (match[2] === "%" ? 100 : 1);
+  if (share >= 0 && share < 1) return share;
+  throw usageError(
+    `--refuse-at-most must be a share such as 0.1% or 0.001, got ${JSON.stringify(text)}`,
+  );
+}

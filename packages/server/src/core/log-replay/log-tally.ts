@@ -1,0 +1,200 @@
+// Counts what rules did to the requests of a log: by rule, by key, by caller and over time, for the new rules and for the
+// old ones beside them. Requests that both allow, which is most, cost a few additions.
+
+import type { DecidedCharge, PolicyDecision, Rule } from "sluice/rules";
+import type { LogEntry } from "../../access-logs/log-entry.js";
+import { SampledKeys } from "../../base/sampled-keys.js";
+import { type Replayed, toReplayed } from "../replay/replay.js";
+import { RefusedKeys } from "./refused-keys.js";
+import { TimeSeries } from "./time-series.js";
+
+/** Steps of the series of all requests and of each rule. */
+export const STEPS = 120;
+/** Callers, and refused keys of a rule, that are counted exactly. */
+const CALLERS_MAX = 65_536;
+const REFUSED_CALLERS_MAX = 16_384;
+const KEYS_OF_RULE_MAX = 1_024;
+/** Rules with refusals whose keys are counted: more are not listed anyway. */
+const RULES_WITH_KEYS_MAX = 500;
+
+/** What was counted under one rule. */
+export class RuleTally {
+  readonly rule: string | null;
+  matched = 0;
+  refused = 0;
+  shadowRefused = 0;
+  newlyRefused = 0;
+  newlyAllowed = 0;
+  firstMs: number | null = null;
+  lastMs: number | null = null;
+  readonly series: TimeSeries;
+  /** Keys that were refused; undefined if none was. */
+  keys: SampledKeys | undefined = undefined;
+
+  constructor(rule: string | null, startMs: number) {
+    this.rule = rule;
+    this.series = new TimeSeries(startMs, STEPS);
+  }
+}
+
+/** What one set of rules did. */
+export class SideTally {
+  readonly #startMs: number;
+  readonly #byRule = new Map<Rule, RuleTally>();
+  readonly byId = new Map<string | null, RuleTally>();
+  readonly callersRefused = new SampledKeys(REFUSED_CALLERS_MAX);
+  readonly series: TimeSeries;
+  refused = 0;
+  delayed = 0;
+  #latestRule: Rule | undefined;
+  #latest: RuleTally | undefined;
+  readonly #see = (rule: Rule, charge: DecidedCharge) => this.#count(rule, charge);
+
+  constructor(startMs: number) {
+    this.#startMs = startMs;
+    this.series = new TimeSeries(startMs, STEPS);
+  }
+
+  /** Counts a decision under each rule that it rests on. */
+  add(decision: PolicyDecision): void {
+    this.#latestRule = undefined;
+    decision.eachCharge(this.#see);
+  }
+
+  /** The tally of a rule by its id. */
+  at(rule: string | null): RuleTally {
+    let tally = this.byId.get(rule);
+    if (tally === undefined) {
+      tally = new RuleTally(rule, this.#startMs);
+      this.byId.set(rule, tally);
+    }
+    return tally;
+  }
+
+  /** The charges of one rule come together, one for each of its limits. */
+  #count(rule: Rule, { shadow, verdict }: DecidedCharge): void {
+    if (rule !== this.#latestRule) {
+      this.#latestRule = rule;
+      this.#latest = this.#byRule.get(rule) ?? this.#meet(rule);
+      this.#latest.matched++;
+      if (shadow && !verdict.allowed) this.#latest.shadowRefused++;
+    }
+  }
+
+  #meet(rule: Rule): RuleTally {
+    const tally = this.at(rule.id);
+    this.#byRule.set(rule, tally);
+    return tally;
+  }
+}
+
+/** What was counted of a replay. */
+export class LogTally {
+  readonly startMs: number;
+  readonly after: SideTally;
+  /** Undefined if there are no old rules. */
+  readonly before: SideTally | undefined;
+  readonly callers = new SampledKeys(CALLERS_MAX);
+  readonly keys: RefusedKeys;
+  readonly series: TimeSeries;
+  /** Facts that some line named. */
+  readonly seen = new Set<string>();
+  endMs: number;
+  total = 0;
+  newlyRefused = 0;
+  newlyAllowed = 0;
+  #rulesWithKeys = 0;
+
+  constructor(startMs: number, { isCompared }: { readonly isCompared: boolean }) {
+    this.startMs = startMs;
+    this.endMs = startMs;
+    this.after = new SideTally(startMs);
+    this.before = isCompared ? new SideTally(startMs) : undefined;
+    this.keys = new RefusedKeys(startMs);
+    this.series = new TimeSeries(startMs, STEPS);
+  }
+
+  /** Adds a request with both answers to it. */
+  add(entry: LogEntry, after: PolicyDecision, before: PolicyDecision | undefined): void {
+    const caller = this.#callerOf(entry);
+    this.addCaller(caller);
+    this.after.add(after);
+    if (before !== undefined) this.before?.add(before);
+    this.addRequest(entry.atMs);
+    if (!after.allowed || before?.allowed === false)
+      this.addRefused(caller, entry.atMs, toReplayed(after), before && toReplayed(before));
+  }
+
+  /** Adds a caller, which may have been added before. */
+  addCaller(caller: string): void {
+    this.callers.placeOf(caller);
+  }
+
+  /** Counts a request, apart from its rules and its caller. */
+  addRequest(atMs: number): void {
+    this.total++;
+    this.endMs = atMs;
+    this.series.add(atMs);
+  }
+
+  /** Counts a request that at least one side refuses. `before` is undefined if there are no old rules. */
+  addRefused(caller: string, atMs: number, after: Replayed, before: Replayed | undefined): void {
+    const wasAllowed = before?.allowed ?? true;
+    if (!after.allowed) {
+      const { rule = null, key = null } = after;
+      const tally = this.#refuse(this.after, rule, caller, atMs);
+      const counted = this.keys.at(rule, key, atMs);
+      counted.refused++;
+      counted.series.add(atMs);
+      this.#keysOf(tally)?.placeOf(key ?? "");
+      if (before !== undefined && wasAllowed) {
+        this.newlyRefused++;
+        tally.newlyRefused++;
+        counted.newlyRefused++;
+      }
+    }
+    if (wasAllowed || before === undefined || this.before === undefined) return;
+    const { rule = null, key = null } = before;
+    const tally = this.#refuse(this.before, rule, caller, atMs);
+    const counted = this.keys.at(rule, key, atMs);
+    counted.refusedBefore++;
+    if (!after.allowed) return;
+    this.newlyAllowed++;
+    tally.newlyAllowed++;
+    counted.newlyAllowed++;
+  }
+
+  #refuse(side: SideTally, rule: string | null, caller: string, atMs: number): RuleTally {
+    side.refused++;
+    side.series.add(atMs);
+    side.callersRefused.placeOf(caller);
+    const tally = side.at(rule);
+    tally.refused++;
+    tally.firstMs ??= atMs;
+    tally.lastMs = atMs;
+    tally.series.add(atMs);
+    return tally;
+  }
+
+  #keysOf(tally: RuleTally): SampledKeys | undefined {
+    if (tally.keys === undefined && this.#rulesWithKeys < RULES_WITH_KEYS_MAX) {
+      this.#rulesWithKeys++;
+      tally.keys = new SampledKeys(KEYS_OF_RULE_MAX);
+    }
+    return tally.keys;
+  }
+
+  #callerOf(entry: LogEntry): string {
+    const { user, apiKey, tenant, ip = "" } = entry;
+    return (user ?? apiKey ?? tenant) === undefined ? ip : this.#nameOf(entry);
+  }
+
+  /** The most telling name of a caller that has one. */
+  #nameOf({ user, apiKey, tenant }: LogEntry): string {
+    if (user !== undefined) this.seen.add("user");
+    if (apiKey !== undefined) this.seen.add("apiKey");
+    if (tenant !== undefined) this.seen.add("tenant");
+    if (user !== undefined) return `user:${user}`;
+    return apiKey === undefined ? `tenant:${tenant}` : `apiKey:${apiKey}`;
+  }
+}

@@ -1,0 +1,95 @@
+// A suggestion as a rule file that is ready to be edited, with a sentence for each number on why it is that.
+
+import { formatDuration } from "sluice/shapes";
+import type { Suggestion, WindowSuggestion } from "./suggestion.js";
+
+/** What the rule is about, as the user said it. */
+export interface SuggestedRule {
+  /** What is counted by: `ip`, or `[tenant, user]`. */
+  readonly by: readonly string[];
+  /** A path pattern; undefined for all requests. */
+  readonly path: string | undefined;
+  /** What the log covers, in words, such as `access.log`. */
+  readonly from: string;
+}
+
+/** The rule file. */
+export function toRuleFile(suggestion: Suggestion, { by, path, from }: SuggestedRule): string {
+  const { windows, refuseAtMost, callers } = suggestion;
+  const kept = windows.filter(({ isImplied }) => !isImplied);
+  const implied = windows.filter(({ isImplied }) => isImplied);
+  return [
+    `# Limits by ${by.join(" and ")} that at most ${percent(refuseAtMost)} of ${number(callers)} callers would have met.`,
+    `# Suggested from ${oneLine(from)}. Try them on the same log: sluice replay LOG --rules FILE`,
+    "version: 1",
+    "rules:",
+    `  - id: ${toId(by)}`,
+    ...(path === undefined ? [] : [`    match: { path: ${JSON.stringify(path)} }`]),
+    `    key: ${by.length === 1 ? written(by[0]) : `[${by.map(written).join(", ")}]`}`,
+    "    # To count and report without refusing, remove the # of the next line.",
+    "    # onExceed: shadow",
+    "    limit:",
+    ...kept.flatMap((window) => [
+      ...explain(window, suggestion).map((line) => `      # ${line}`),
+      `      - slidingWindowCounter: { limit: ${window.limit}, windowMs: ${shortly(window.windowMs)} }`,
+    ]),
+    ...implied.map(
+      ({ windowMs, limit }) =>
+        `      # ${number(limit)} in ${formatDuration(windowMs)} is left out: the limits above never let a caller get there.`,
+    ),
+    "",
+  ].join("\n");
+}
+
+/** Why a limit is what it is, in sentences. */
+export function explain(
+  { windowMs, limit, needed, callersTouched, most }: WindowSuggestion,
+  { callers, isSampled }: Suggestion,
+): string[] {
+  const about = isSampled ? "about " : "";
+  const rounded = limit === needed ? "" : ` (${number(needed)}, rounded up)`;
+  const within =
+    callersTouched === 0
+      ? "No caller ever"
+      : `${about}${number(callers - callersTouched)} of ${number(callers)} callers never`;
+  const touched =
+    callersTouched === 0
+      ? "No caller would have been refused."
+      : `${about}${number(callersTouched)} (${percent(callersTouched / callers)}) would have been refused.`;
+  return [
+    `${capitalize(within)} made more than ${number(limit)} ${limit === 1 ? "request" : "requests"} in ${formatDuration(windowMs)}${rounded}.`,
+    `The busiest made ${number(most)}. ${capitalize(touched)}`,
+  ];
+}
+
+function capitalize(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** `0.025%`, with as many digits as it needs. */
+export function percent(share: number): string {
+  return `${Number((share * 100).toPrecision(share > 0.9 ? 8 : 3))}%`;
+}
+
+function number(value: number): string {
+  return value.toLocaleString("en-GB");
+}
+
+/** As rule files write durations. */
+function shortly(ms: number): string {
+  if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
+  return ms % 60_000 === 0 ? `${ms / 60_000}m` : `${ms / 1_000}s`;
+}
+
+function toId(by: readonly string[]): string {
+  return `per-${by.join("-").replace(/[^A-Za-z0-9_.-]+/g, "-")}`.slice(0, 64);
+}
+
+/** Plain where YAML reads it as a string. */
+function written(dimension: string): string {
+  return /^[A-Za-z]+$/.test(dimension) ? dimension : JSON.stringify(dimension);
+}
+
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, " ");
+}
