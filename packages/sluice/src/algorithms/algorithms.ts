@@ -12,6 +12,7 @@ const algorithms = {
   leakyBucket: bucket,
   fixedWindow: window,
   quota: window,
+  sketch: window,
   slidingWindowCounter: slidingCounter,
   slidingWindowLog: entries,
   concurrency: entries,

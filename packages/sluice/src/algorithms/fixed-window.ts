@@ -1,10 +1,10 @@
-// Fixed windows and calendar quotas: a count for the current window. Both are decided by the same
-// arithmetic; they differ only in where a window begins and ends. A window that starts with the first
+// Fixed windows, calendar quotas and sketches: a count for the current window. All are decided by the same
+// arithmetic; they differ only in where a window begins and ends, and a sketch in how a store finds the count. A window that starts with the first
 // request is identified by its end in milliseconds, any other by its number.
 
 import { spreadHash } from "../base/spread-hash.js";
 import { type Period, periodAt } from "./calendar.js";
-import type { FixedWindowLimit, QuotaLimit } from "./limit.js";
+import type { FixedWindowLimit, QuotaLimit, SketchLimit } from "./limit.js";
 import { IN_UNITS, unitsBack } from "./receipts.js";
 import type { Algorithm, CarryTimes, Settlement, Step } from "./step.js";
 
@@ -14,9 +14,9 @@ export interface WindowState {
   readonly used: number;
 }
 
-type WindowLimit = FixedWindowLimit | QuotaLimit;
+type WindowLimit = FixedWindowLimit | QuotaLimit | SketchLimit;
 
-/** Fixed window and calendar quota. The mark of a charge is its window. */
+/** Fixed window, calendar quota and sketch. The mark of a charge is its window. */
 export const window: Algorithm<WindowState, WindowLimit> = {
   idle: { window: 0, used: 0 },
   charge,

@@ -3,6 +3,7 @@
 
 import type { Calendar, CalendarPeriod } from "./calendar.js";
 import type { BucketNumbers, LimitNumbers, WindowNumbers } from "./numbers.js";
+import type { SketchSize } from "./sketch-size.js";
 
 /** Made by `tokenBucket`. */
 export interface TokenBucketLimit extends BucketNumbers {
@@ -55,6 +56,17 @@ export interface ConcurrencyLimit extends LimitNumbers {
   readonly permitMs: number;
 }
 
+/** Made by `sketch`. */
+export interface SketchLimit extends WindowNumbers, SketchSize {
+  readonly algorithm: "sketch";
+  readonly windowMs: number;
+  /** One window for all keys. */
+  readonly align: "epoch";
+  readonly errorShare: number;
+  readonly confidence: number;
+  readonly exactKeysMax: number;
+}
+
 /** Token and leaky buckets are decided by the same arithmetic. */
 export type BucketLimit = TokenBucketLimit | LeakyBucketLimit;
 /** Logs and permits are both lists of entries that expire. */
@@ -65,4 +77,5 @@ export type Limit =
   | FixedWindowLimit
   | SlidingWindowCounterLimit
   | QuotaLimit
+  | SketchLimit
   | EntryLimit;

@@ -44,6 +44,7 @@ export type {
   LeakyBucketLimit,
   Limit,
   QuotaLimit,
+  SketchLimit,
   SlidingWindowCounterLimit,
   SlidingWindowLogLimit,
   TokenBucketLimit,

@@ -82,7 +82,7 @@ export class AllOrNothing {
       const charge = charges[i];
       const { cells } = at.placements[i];
       const step = isPermit(cells) ? startLater(weighed, delayMs) : weighed;
-      keep(charge, at, i, step);
+      keep(charge, at, i, step, isHeld(charge, hold) && hold !== "briefly");
       if (isHeld(charge, hold)) receipts.push(this.#toReceipt(charge, at, i, step, hold));
     }
     return receipts;
@@ -162,7 +162,13 @@ function putBack(at: RequestColumns, verdicts: Verdict[]): Outcome {
 }
 
 /** Keeps a charge that was weighed, in a slot that is claimed for it if it has none. */
-function keep({ cost, nowMs }: Charge, at: RequestColumns, i: number, step: AnyStep): void {
+function keep(
+  { cost, nowMs }: Charge,
+  at: RequestColumns,
+  i: number,
+  step: AnyStep,
+  isHeld: boolean,
+): void {
   const { cells } = at.placements[i];
   const { table } = cells;
   // Claiming a slot for an earlier charge of this request may have moved this one's.
@@ -173,7 +179,7 @@ function keep({ cost, nowMs }: Charge, at: RequestColumns, i: number, step: AnyS
   }
   // By the time that all keys share: what others' loss costs is not known from this key's own.
   const slot = found >= 0 ? found : table.claim(at.lows[i], at.highs[i], cells.id, nowMs);
-  cells.keep(slot, step, cost, found < 0, at.timesMs[i]);
+  cells.keep(slot, step, cost, found < 0, at.timesMs[i], isHeld);
 }
 
 function isPermit({ limit }: Cells): boolean {
@@ -203,8 +209,29 @@ export function asItStands(verdict: Verdict, cells: Cells, slot: number, nowMs: 
 /** The verdict on a charge of a key that is blocked for this long; 0: it is not blocked. */
 export function toBlocked(verdict: Verdict, blockedMs: number): Verdict {
   if (blockedMs === 0) return verdict;
-  const retryAfterMs = Math.max(blockedMs, verdict.retryAfterMs);
-  const resetMs = Math.max(blockedMs, verdict.resetMs);
-  const refused = { ...verdict, allowed: false, remaining: 0, delayMs: 0 };
-  return { ...refused, retryAfterMs, resetMs, blockedMs };
+  // Written out: two spreads would take longer than the whole decision of a flood (bench abuse/blocked).
+  return {
+    allowed: false,
+    limit: verdict.limit,
+    remaining: 0,
+    retryAfterMs: Math.max(blockedMs, verdict.retryAfterMs),
+    resetMs: Math.max(blockedMs, verdict.resetMs),
+    delayMs: 0,
+    source: verdict.source,
+    blockedMs,
+  };
+}
+
+/** The refusal of a key that is blocked for this long, as a list of charges would get it. */
+export function refuseBlocked(
+  cells: Cells,
+  slot: number,
+  cost: number,
+  atMs: number,
+  blockedMs: number,
+): Verdict {
+  const step = cells.weigh(slot, cost, atMs, 1);
+  if (slot >= 0 && !step.allowed) cells.keepUse(slot, cost, atMs);
+  const verdict = toVerdict(step, cells.limit.capacity);
+  return toBlocked(asItStands(verdict, cells, slot, atMs), blockedMs);
 }

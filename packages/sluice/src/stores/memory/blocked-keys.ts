@@ -9,12 +9,12 @@ import { Table } from "./table/table.js";
 const BLOCK_ID = 1;
 
 export class Blocks {
-  readonly #blocksMax: number;
+  readonly blocksMax: number;
   #table: Table | undefined;
   #evicted = 0;
 
   constructor(blocksMax: number) {
-    this.#blocksMax = blocksMax;
+    this.blocksMax = blocksMax;
   }
 
   get stats(): { keys: number; bytes: number } {
@@ -68,7 +68,7 @@ export class Blocks {
 
   #newTable(): Table {
     const table: Table = new Table(
-      { keysMax: this.#blocksMax, stateDoubles: 2 },
+      { keysMax: this.blocksMax, stateDoubles: 2 },
       {
         share: (slot, _id, nowMs) => Math.max(0, table.doubles[table.stateAt(slot)] - nowMs),
         forget: (slot, _id, nowMs) => {

@@ -9,7 +9,7 @@ import type { KeyHash } from "./hash.js";
 import type { Located } from "./located.js";
 import type { OpenReceipts } from "./open-receipts.js";
 import type { Placement, Placements } from "./placements.js";
-import type { Table } from "./table/table.js";
+import type { SlotTable } from "./table/slot-table.js";
 
 export class Locator {
   readonly #hash: KeyHash;
@@ -27,15 +27,15 @@ export class Locator {
     this.#placements = placements;
   }
 
-  placementOf(counter: Counter): Placement {
+  placementOf(counter: Counter, nowMs: number): Placement {
     if (counter === this.#lastCounter && this.#lastPlacement !== undefined)
       return this.#lastPlacement;
-    return this.#lookUp(counter);
+    return this.#lookUp(counter, nowMs);
   }
 
   // A method of its own, so that V8 can inline the common path.
-  #lookUp(counter: Counter): Placement {
-    const placement = this.#placements.of(counter);
+  #lookUp(counter: Counter, nowMs: number): Placement {
+    const placement = this.#placements.of(counter, nowMs);
     this.#lastPlacement = placement;
     this.#lastCounter = placement.isKept ? counter : undefined;
     return placement;
@@ -48,7 +48,7 @@ export class Locator {
   }
 
   locate(charge: Charge): Located {
-    const placement = this.placementOf(charge.counter);
+    const placement = this.placementOf(charge.counter, charge.nowMs);
     this.#hash.hash(charge.key);
     const low = this.#hash.low ^ placement.saltLow;
     const high = this.#hash.high ^ placement.saltHigh;
@@ -73,7 +73,7 @@ export class Locator {
     for (let i = 0; i < charges.length; i++) {
       const { counter, key, nowMs } = charges[i];
       if (at.counters[i] !== counter) {
-        const found = this.#placements.of(counter);
+        const found = this.#placements.of(counter, nowMs);
         at.placements[i] = found;
         at.counters[i] = found.isKept ? counter : undefined;
       }
@@ -130,12 +130,16 @@ export class Locator {
     const held = this.locateAsItIs(charge);
     if (held === undefined) return undefined;
     const { low, high } = this.#toPrint(charge);
-    const placement = { ...this.placementOf(charge.counter), cells: held.cells };
+    const placement = { ...this.placementOf(charge.counter, charge.nowMs), cells: held.cells };
     return { charge, placement, low, high, slot: held.slot, nowMs: held.nowMs };
   }
 
-  #toPrint({ counter, key }: Charge): { low: number; high: number; tables: readonly Table[] } {
-    const { saltLow, saltHigh, tables } = this.placementOf(counter);
+  #toPrint({ counter, key, nowMs }: Charge): {
+    low: number;
+    high: number;
+    tables: readonly SlotTable[];
+  } {
+    const { saltLow, saltHigh, tables } = this.placementOf(counter, nowMs);
     this.#hash.hash(key);
     return { low: this.#hash.low ^ saltLow, high: this.#hash.high ^ saltHigh, tables };
   }
@@ -188,4 +192,9 @@ function isPermit({ limit }: Cells): boolean {
 export function timeFor({ limit }: Cells, key: string, nowMs: number): number {
   if (limit.algorithm !== "fixedWindow" || limit.align !== "key") return nowMs;
   return nowMs + keyOffsetMs(key, limit.windowMs);
+}
+
+/** Whether a limit has such windows. */
+export function isAligned({ limit }: Cells): boolean {
+  return limit.algorithm === "fixedWindow" && limit.align === "key";
 }

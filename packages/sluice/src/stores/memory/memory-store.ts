@@ -1,11 +1,11 @@
-// The memory store: every counter of one process in bounded typed arrays, answered synchronously. It connects the
-// table, the cells that know what a slot means, blocks and receipts, and does no arithmetic itself. A single charge
-// takes a short path; AllOrNothing decides lists of charges.
+// The memory store: every counter of one process in bounded typed arrays, answered synchronously. It does no arithmetic
+// itself. A single charge takes a short path; AllOrNothing decides lists of charges.
 
 import type { Verdict } from "../../base/decision.js";
 import { SluiceError } from "../../base/errors.js";
 import type { Limit } from "../../limits/limits.js";
 import { mergeEqual, spreadVerdicts } from "../charges.js";
+import type { Escalated, RefusalReport } from "../refusal-reports.js";
 import type {
   Charge,
   Counter,
@@ -16,44 +16,32 @@ import type {
   Settling,
   SyncStore,
 } from "../store.js";
-import { AllOrNothing, asItStands, toBlocked } from "./all-or-nothing.js";
+import { AllOrNothing, asItStands, refuseBlocked, toBlocked } from "./all-or-nothing.js";
 import { Blocks } from "./blocked-keys.js";
 import { type Cells, toVerdict } from "./cells/cells.js";
+import { EscalationLevels } from "./escalation-levels.js";
 import { KeyHash } from "./hash.js";
 import { Locator, timeFor } from "./locator.js";
 import { MemoryDeposits } from "./memory-deposits.js";
 import { type MemoryStoreOptions, toBounds } from "./memory-options.js";
+import { MemoryRecords } from "./memory-records.js";
+import type { MemoryStoreStats } from "./memory-stats.js";
 import { type OpenReceipt, OpenReceipts } from "./open-receipts.js";
 import { Placements } from "./placements.js";
+import { PreparedCharges, type PrintedKey, type UnkeyedCharge } from "./prepared-charges.js";
 import { Requests, toPrint, withKeys, withoutKeys } from "./request-ids.js";
-
-/** Statistics of a memory store. */
-export interface MemoryStoreStats {
-  /** Slots in use, keys at rest that were not yet overwritten included. */
-  readonly keys: number;
-  /** Live keys that were evicted because the table was full. */
-  readonly evictions: number;
-  /** The shares of their limits that evicted keys had in use, added up: 1 is one full limit. */
-  readonly usageEvicted: number;
-  /** Entries of logs, and permits, in use. */
-  readonly entries: number;
-  /** Charges, taken or only peeked at, that were refused because an arena was full. */
-  readonly arenaRefusals: number;
-  /** Keys blocked, blocks that ended but were not yet looked at included. */
-  readonly blocks: number;
-  /** Blocks that were evicted before they ended because their table was full. */
-  readonly blocksEvicted: number;
-  /** Memory set aside for all of this, apart from open receipts and request ids. */
-  readonly bytes: number;
-}
 
 /** A store in the memory of this process. Made by {@link memoryStore}. */
 export class MemoryStore implements SyncStore {
   readonly deposits: MemoryDeposits;
+  readonly fence: Placements["fence"];
+  readonly records: MemoryRecords = new MemoryRecords();
   readonly #hash: KeyHash;
   readonly #placements: Placements;
   readonly #locator: Locator;
   readonly #blocks: Blocks;
+  /** Undefined until a key is reported. */
+  #levels: EscalationLevels | undefined;
   readonly #requests: Requests;
   readonly #open: OpenReceipts;
   readonly #lists: AllOrNothing;
@@ -73,6 +61,7 @@ export class MemoryStore implements SyncStore {
       forget: (slot, id, nowMs) => this.#forget(slot, id, nowMs),
       drop: (slot, id) => this.#drop(slot, id),
     });
+    this.fence = this.#placements.fence;
     this.#locator = new Locator(this.#hash, this.#placements, this.#open);
     this.deposits = new MemoryDeposits((scope, key, nowMs) => this.#blockedMs(scope, key, nowMs));
     this.#lists = new AllOrNothing(this.#locator, this.#blocks, this.#open);
@@ -81,6 +70,7 @@ export class MemoryStore implements SyncStore {
   get stats(): MemoryStoreStats {
     const tables = [...this.#placements.tables.values()].map((table) => table.stats);
     const arenas = this.#placements.shelves.map((shelf) => shelf.arena.stats);
+    const { stats: sketches } = this.#placements.sketches;
     const sum = (numbers: number[]) => numbers.reduce((total, n) => total + n, 0);
     return {
       keys: sum(tables.map((table) => table.keys)),
@@ -90,13 +80,14 @@ export class MemoryStore implements SyncStore {
       arenaRefusals: sum(this.#placements.shelves.map((shelf) => shelf.refusals)),
       blocks: this.#blocks.stats.keys,
       blocksEvicted: this.#blocks.evicted,
-      bytes: sum([...tables, ...arenas, this.#blocks.stats].map(({ bytes }) => bytes)),
+      sketches,
+      bytes: sum([...tables, ...arenas, ...sketches, this.#blocks.stats].map(({ bytes }) => bytes)),
     };
   }
 
-  prepare(limit: Limit): void {
+  prepare(limit: Limit, counter?: Counter): void {
     this.#mustBeOpen();
-    this.#placements.prepare(limit);
+    this.#placements.prepare(limit, counter);
   }
 
   forget(counter: Counter): void {
@@ -115,29 +106,36 @@ export class MemoryStore implements SyncStore {
     blockNowMs: number = nowMs,
   ): Verdict {
     this.#mustBeOpen();
-    const placement = this.#locator.placementOf(counter);
+    const placement = this.#locator.placementOf(counter, nowMs);
     const { cells } = placement;
     const hash = this.#hash;
     hash.hash(key);
     const low = hash.low ^ placement.saltLow;
     const high = hash.high ^ placement.saltHigh;
-    if (!this.#blocks.isEmpty && this.#blocks.leftMs(placement, low, high, blockNowMs) > 0) {
-      return this.#refuseBlocked(counter, key, cost, nowMs, blockNowMs);
-    }
     const slot = this.#locator.find(placement, low, high, key, nowMs);
     const atMs = timeFor(cells, key, nowMs);
+    if (!this.#blocks.isEmpty) {
+      const blockedMs = this.#blocks.leftMs(placement, low, high, blockNowMs);
+      if (blockedMs > 0) return refuseBlocked(cells, slot, cost, atMs, blockedMs);
+    }
     if (slot < 0) return decideNew(cells, low, high, cost, nowMs, atMs);
     return cells.decide(slot, cost, atMs);
   }
 
-  #refuseBlocked(
-    counter: Counter,
-    key: string,
-    cost: number,
-    nowMs: number,
-    blockNowMs: number,
-  ): Verdict {
-    return this.decide([{ counter, key, cost, nowMs }], { blockNowMs }).verdicts[0];
+  /** A key with its fingerprint. @internal */
+  print(key: string): PrintedKey {
+    this.#hash.hash(key);
+    return { key, low: this.#hash.low, high: this.#hash.high };
+  }
+
+  /**
+   * Charges to be made to one key after the other; those without a key are made to the caller. Undefined if one of them
+   * needs more than a slot. Valid until a counter is forgotten. @internal
+   */
+  prepareCharges(charges: readonly UnkeyedCharge[]): PreparedCharges | undefined {
+    this.#mustBeOpen();
+    const print = (key: string) => this.print(key);
+    return PreparedCharges.of(charges, this.#placements, this.#blocks, print);
   }
 
   decide(charges: readonly Charge[], options: DecideOptions = {}): Outcome {
@@ -157,9 +155,8 @@ export class MemoryStore implements SyncStore {
   /** Decides a request that may have been admitted before, and is then answered as it was. */
   #decideOnce(charges: readonly Charge[], options: DecideOptions, requestId: string): Outcome {
     const located = this.#locator.locateEach(mergeEqual(charges));
-    const prints = located.map(toPrint);
     const isHeld = options.hold === true || options.hold === "lease";
-    const request = { requestId, prints, isHeld, nowMs: located[0].nowMs };
+    const request = { requestId, prints: located.map(toPrint), isHeld, nowMs: located[0].nowMs };
     const before = this.#requests.recall(request);
     if (before !== undefined) return withKeys(before, charges);
     const outcome = this.#decideAll(charges, options);
@@ -195,6 +192,7 @@ export class MemoryStore implements SyncStore {
 
   settle(settlings: readonly Settling[]): void {
     this.#mustBeOpen();
+    this.#placements.fence.mustSettle(settlings);
     for (const { receipt, kept, nowMs } of settlings) {
       const open = receipt.proof as OpenReceipt;
       if (open.state === "settled") continue;
@@ -234,9 +232,8 @@ export class MemoryStore implements SyncStore {
     this.#mustBeOpen();
     for (const charge of charges) {
       const at = this.#locator.locate(charge);
-      const { cells } = at.placement;
       if (at.slot < 0) continue;
-      cells.grant(at.slot, charge.cost, at.nowMs);
+      at.placement.cells.grant(at.slot, charge.cost, at.nowMs);
       this.#open.lowerAll(at);
     }
   }
@@ -247,8 +244,7 @@ export class MemoryStore implements SyncStore {
       const at = this.#locator.locate(charge);
       const { cells } = at.placement;
       if (at.slot < 0) continue;
-      cells.clear(at.slot);
-      cells.table.free(at.slot);
+      cells.reset(at.slot, at.nowMs);
       this.#open.lowerAll(at);
     }
   }
@@ -265,6 +261,29 @@ export class MemoryStore implements SyncStore {
     const { low, high } = this.#placements.salt("block", scope);
     this.#hash.hash(key);
     this.#blocks.delete(this.#hash.low ^ low, this.#hash.high ^ high);
+    this.#levels?.forget(this.#hash.low ^ low, this.#hash.high ^ high);
+  }
+
+  escalate(reports: readonly RefusalReport[]): readonly Escalated[] {
+    this.#mustBeOpen();
+    this.#levels ??= new EscalationLevels(this.#blocks.blocksMax);
+    const levels = this.#levels;
+    return reports.map((report) => {
+      const { low, high } = this.#placements.salt("block", report.scope);
+      this.#hash.hash(report.key);
+      const step = levels.count(this.#hash.low ^ low, this.#hash.high ^ high, report);
+      const { blockMs, refusalsLeft, state } = step;
+      const { key, blockScopes, nowMs } = report;
+      const until = { untilMs: nowMs + blockMs, nowMs };
+      if (blockMs > 0) for (const scope of blockScopes) this.blockAtLeast(scope, key, until);
+      return { level: state.level, blockMs, refusalsLeft };
+    });
+  }
+
+  /** Blocks a key, unless a block is in force that lasts longer. @internal */
+  blockAtLeast(scope: string, key: string, until: { untilMs: number; nowMs: number }): void {
+    const leftMs = this.#blockedMs(scope, key, until.nowMs);
+    if (leftMs <= until.untilMs - until.nowMs) this.block(scope, key, until);
   }
 
   #blockedMs(scope: string, key: string, nowMs: number): number {
@@ -311,7 +330,7 @@ function decideNew(
 ): Verdict {
   const step = cells.weigh(-1, cost, atMs, 1);
   if (step.allowed && cost > 0) {
-    cells.keep(cells.table.claim(low, high, cells.id, nowMs), step, cost, true, atMs);
+    cells.keep(cells.table.claim(low, high, cells.id, nowMs), step, cost, true, atMs, false);
   }
   return toVerdict(step, cells.limit.capacity);
 }

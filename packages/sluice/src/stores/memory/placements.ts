@@ -4,13 +4,17 @@
 
 import { BoundedMap } from "../../base/bounded-map.js";
 import { SluiceError } from "../../base/errors.js";
-import type { EntryLimit, Limit } from "../../limits/limits.js";
+import type { EntryLimit, Limit, SketchLimit } from "../../limits/limits.js";
 import type { Counter } from "../store.js";
 import { Arena } from "./cells/arena.js";
 import { type Cells, ValueCells } from "./cells/cells.js";
 import { codecOf } from "./cells/codecs.js";
 import { ENTRY_STATE_DOUBLES, EntryCells, EntryShelf } from "./cells/entry-cells.js";
 import type { KeyHash } from "./hash.js";
+import { MemoryFence } from "./memory-fence.js";
+import { SketchCells } from "./sketch/sketch-cells.js";
+import { Sketches } from "./sketch/sketches.js";
+import type { SlotTable } from "./table/slot-table.js";
 import { ID_MAX, type SlotOwner, Table } from "./table/table.js";
 
 /** What the store knows of one counter. */
@@ -23,8 +27,11 @@ export interface Placement {
   readonly blockSaltLow: number;
   readonly blockSaltHigh: number;
   /** Every table in which the counter has had state, under these or other numbers. */
-  readonly tables: readonly Table[];
-  /** Whether it may be cached: the placement of a forgotten counter is valid for the current call only. */
+  readonly tables: readonly SlotTable[];
+  /**
+   * Whether it may be cached: that of a forgotten counter is valid for the current call only, and that of one with an
+   * epoch has to be looked up, and the epoch checked, each time.
+   */
   readonly isKept: boolean;
 }
 
@@ -49,14 +56,19 @@ const IDS_OWN_MAX = 16_384;
 /** How many unused ids are reclaimed in one walk over the tables. */
 const UNUSED_MAX = 1_024;
 
+/** How many sketches that no counter uses are kept for one that may come back, as in a reload. */
+const SKETCHES_UNUSED_MAX = 4;
+
 /** How many names are remembered; a forgotten one whose numbers change no longer finds its state in another table. */
 const NAMES_MAX = 65_536;
 
 export class Placements {
   readonly tables = new Map<string, Table>();
+  readonly sketches = new Sketches();
   readonly #bounds: PlacementBounds;
   readonly #saltHash: KeyHash;
   readonly #owner: PlacementOwner;
+  readonly fence: MemoryFence = new MemoryFence();
   readonly #cells = new Map<string, Cells>();
   readonly #cellsById: Cells[] = [];
   /** How many counters use an id, and the name of its cells. */
@@ -68,7 +80,7 @@ export class Placements {
   #lastId = 0;
   readonly #byCounter = new WeakMap<Counter, Placement>();
   readonly #forgotten = new WeakSet<Counter>();
-  readonly #tablesByName = new BoundedMap<string, Table[]>(NAMES_MAX);
+  readonly #tablesByName = new BoundedMap<string, SlotTable[]>(NAMES_MAX);
   readonly #shelves = new Map<string, EntryShelf>();
 
   constructor(bounds: PlacementBounds, saltHash: KeyHash, owner: PlacementOwner) {
@@ -86,20 +98,31 @@ export class Placements {
     return [...this.#shelves.values()];
   }
 
-  /** Makes the table of a limit, and where its entries are kept. */
-  prepare(limit: Limit): void {
+  /** Makes the table of a limit, and where its entries are kept; of a sketch, that of the counter. */
+  prepare(limit: Limit, counter?: Counter): void {
+    if (isSketch(limit)) {
+      // A sketch is counted in this process and has no epoch, so the time does not matter.
+      if (counter !== undefined && counter.epoch === undefined) this.of(counter, 0);
+      return;
+    }
     this.#tableFor(limit);
     if (hasEntries(limit)) this.#shelfFor(limit.algorithm);
   }
 
-  /** The placement of a counter, made on first sight. */
-  of(counter: Counter): Placement {
+  /**
+   * The placement of a counter, made on first sight.
+   *
+   * @throws SluiceError `SLUICE_HOME_FENCED` if the counter has an epoch under which this store is not home.
+   */
+  of(counter: Counter, nowMs: number): Placement {
+    const { epoch } = counter;
+    if (epoch !== undefined) this.fence.mustBeHome(epoch, nowMs);
     const known = this.#byCounter.get(counter);
     if (known !== undefined) return known;
-    const isKept = !this.#forgotten.has(counter);
-    const placement = this.#open(counter, isKept);
+    const isUsed = !this.#forgotten.has(counter);
+    const placement = this.#open(counter, isUsed && epoch === undefined);
     const { id } = placement.cells;
-    if (isKept) {
+    if (isUsed) {
       this.#byCounter.set(counter, placement);
       this.#usersOf[id]++;
       this.#unused.delete(id);
@@ -116,11 +139,18 @@ export class Placements {
     const placement = this.#byCounter.get(counter);
     if (placement === undefined) return;
     this.#byCounter.delete(counter);
-    const { id } = placement.cells;
+    const { id, limit } = placement.cells;
     this.#usersOf[id]--;
     if (this.#usersOf[id] > 0) return;
     this.#unused.add(id);
-    if (this.#unused.size >= UNUSED_MAX) this.#takeBack();
+    const isSpare = isSketch(limit) && this.#hasSpareSketches();
+    if (this.#unused.size >= UNUSED_MAX || isSpare) this.#takeBack();
+  }
+
+  #hasSpareSketches(): boolean {
+    let sketches = 0;
+    for (const id of this.#unused) if (this.#cellsById[id] instanceof SketchCells) sketches++;
+    return sketches > SKETCHES_UNUSED_MAX;
   }
 
   #takeBack(): void {
@@ -129,6 +159,8 @@ export class Placements {
     }
     for (const id of this.#unused) {
       this.#cells.delete(this.#nameOf[id]);
+      const cells = this.#cellsById[id];
+      if (cells instanceof SketchCells) this.sketches.leave(cells.counts);
       for (const shelf of this.#shelves.values()) shelf.remove(id);
       this.#freeIds.push(id);
     }
@@ -155,13 +187,16 @@ export class Placements {
       saltHigh: salt.high,
       blockSaltLow: blockSalt.low,
       blockSaltHigh: blockSalt.high,
-      tables: this.#addTable(JSON.stringify([scope, part, limit.algorithm]), cells.table),
+      tables: this.#tablesOf(counter, cells),
       isKept,
     };
   }
 
   /** One list for all placements of a name: those made before see the tables that came later. */
-  #addTable(name: string, table: Table): readonly Table[] {
+  #tablesOf({ scope, part, limit }: Counter, { table }: Cells): readonly SlotTable[] {
+    // Each sketch answers for every key, and follows the one before it.
+    if (isSketch(limit)) return [table];
+    const name = JSON.stringify([scope, part, limit.algorithm]);
     const tables = this.#tablesByName.get(name) ?? [];
     if (!tables.includes(table)) tables.push(table);
     this.#tablesByName.set(name, tables);
@@ -174,14 +209,21 @@ export class Placements {
     const isOwn = this.#cells.has(own) || this.#cells.size < IDS_OWN_MAX;
     const name = isOwn ? own : JSON.stringify(limit);
     const known = this.#cells.get(name);
-    if (known !== undefined) return known;
+    if (known !== undefined && this.#isInForce(known)) return known;
     const id = this.#newId();
-    const cells = this.#newCells(limit, id);
+    const cells = isSketch(limit)
+      ? new SketchCells(limit, id, this.sketches.join({ scope, part }, limit))
+      : this.#newCells(limit, id);
     this.#cells.set(name, cells);
     this.#cellsById[id] = cells;
     this.#usersOf[id] = 0;
     this.#nameOf[id] = name;
     return cells;
+  }
+
+  /** Whether nothing was counted under other numbers since, which a sketch would not know of. */
+  #isInForce(cells: Cells): boolean {
+    return !(cells instanceof SketchCells) || this.sketches.isLatest(cells.counts);
   }
 
   #newId(): number {
@@ -191,13 +233,13 @@ export class Placements {
     return id;
   }
 
-  #newCells(limit: Limit, id: number): Cells {
+  #newCells(limit: Exclude<Limit, SketchLimit>, id: number): Cells {
     const table = this.#tableFor(limit);
     if (!hasEntries(limit)) return new ValueCells(limit, id, table);
     return new EntryCells(limit, id, table, this.#shelfFor(limit.algorithm));
   }
 
-  #tableFor(limit: Limit): Table {
+  #tableFor(limit: Exclude<Limit, SketchLimit>): Table {
     const stateDoubles = hasEntries(limit) ? ENTRY_STATE_DOUBLES : codecOf(limit).stateDoubles;
     const recovery = RECOVERY_CLASSES_MS.findIndex((ms) => limit.recoveryMs <= ms);
     const name = `${recovery}/${stateDoubles}`;
@@ -215,6 +257,10 @@ export class Placements {
     this.#shelves.set(algorithm, shelf);
     return shelf;
   }
+}
+
+function isSketch(limit: Limit): limit is SketchLimit {
+  return limit.algorithm === "sketch";
 }
 
 /** Whether a limit keeps an entry for each charge. */

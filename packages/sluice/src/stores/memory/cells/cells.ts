@@ -4,6 +4,7 @@
 import type { CarryTimes, Settlement, Step } from "../../../algorithms/step.js";
 import type { Verdict } from "../../../base/decision.js";
 import type { Limit } from "../../../limits/limits.js";
+import type { SlotTable } from "../table/slot-table.js";
 import type { Table } from "../table/table.js";
 import { type Codec, codecOf, type ValueLimit } from "./codecs.js";
 
@@ -28,19 +29,31 @@ export interface Cells {
   readonly limit: Limit;
   /** Distinguishes this limit's slots from others' in the same table. */
   readonly id: number;
-  readonly table: Table;
+  readonly table: SlotTable;
   /** Whether the doubles of a slot are all there is to know of its key. */
   readonly isAllInSlot: boolean;
   /** Decides a charge and takes nothing. `entriesWanted`: how many its request may add in all. */
   weigh(slot: number, cost: number, nowMs: number, entriesWanted: number): AnyStep;
   /** Decides a charge on a slot in use and takes it: the hot path. */
   decide(slot: number, cost: number, nowMs: number): Verdict;
-  /** Takes a charge that was weighed just before. `isNew`: the slot was claimed for it. */
-  keep(slot: number, step: AnyStep, cost: number, isNew: boolean, nowMs: number): void;
+  /**
+   * Takes a charge that was weighed just before. `isNew`: the slot was claimed for it. `isHeld`: it may be refunded
+   * soon.
+   */
+  keep(
+    slot: number,
+    step: AnyStep,
+    cost: number,
+    isNew: boolean,
+    nowMs: number,
+    isHeld: boolean,
+  ): void;
   force(slot: number, cost: number, nowMs: number, isNew: boolean): void;
   /** Returns whether anything was refunded; if not, nothing has changed. */
   refund(slot: number, settlement: Settlement, nowMs: number): boolean;
   grant(slot: number, cost: number, nowMs: number): void;
+  /** Forgets what the key used, and frees its slot. */
+  reset(slot: number, nowMs: number): void;
   /** What is in use of the window or entry with this mark, in the algorithm's own measure. */
   inUse(slot: number, mark: number, nowMs: number): number;
   share(slot: number, nowMs: number): number;
@@ -114,6 +127,10 @@ export class ValueCells implements Cells {
   grant(slot: number, cost: number, nowMs: number): void {
     const state = this.#read(slot, nowMs);
     this.#write(slot, this.#codec.algorithm.grant(state, this.limit, cost, nowMs));
+  }
+
+  reset(slot: number): void {
+    this.table.free(slot);
   }
 
   inUse(slot: number, mark: number, nowMs: number): number {

@@ -17,6 +17,7 @@ import type {
   FixedWindowLimit,
   Limit,
   QuotaLimit,
+  SketchLimit,
   SlidingWindowCounterLimit,
 } from "../../../limits/limits.js";
 
@@ -29,8 +30,8 @@ export interface Codec<State, L> {
   write(doubles: Float64Array, at: number, limit: L, state: State): void;
 }
 
-/** Limits whose state is a few numbers: all but logs and permits. */
-export type ValueLimit = Exclude<Limit, EntryLimit>;
+/** Limits whose state is a few numbers for each key: all but logs, permits and sketches. */
+export type ValueLimit = Exclude<Limit, EntryLimit | SketchLimit>;
 
 /** The layout for `limit`. */
 export function codecOf(limit: ValueLimit): Codec<unknown, ValueLimit> {

@@ -154,6 +154,11 @@ export class EntryCells implements Cells {
     this.#save(slot, list);
   }
 
+  reset(slot: number): void {
+    this.clear(slot);
+    this.table.free(slot);
+  }
+
   inUse(slot: number, mark: number, nowMs: number): number {
     return costAt(this.#live(slot, nowMs), mark);
   }

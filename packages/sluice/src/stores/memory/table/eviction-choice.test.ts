@@ -54,7 +54,7 @@ describe("a flood under one limit of a full table", () => {
     exhaust(limiters.a, OFFENDERS.slice(0, 100));
     flood(limiters.b, KEYS_MAX / 2, "before");
     exhaust(limiters.a, OFFENDERS.slice(100));
-    flood(limiters.b, 3 * KEYS_MAX);
+    flood(limiters.b, 1.5 * KEYS_MAX);
     expect(refused(limiters.a, OFFENDERS)).toBe(OFFENDERS.length);
   });
 
