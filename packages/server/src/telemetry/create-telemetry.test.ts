@@ -1,12 +1,13 @@
 import { memoryStore, type Store } from "sluice";
 import { callerBlocks, createPolicy, type Facts, type Policy, parseRules } from "sluice/rules";
 import { describe, expect, it } from "vitest";
-import { createTelemetry, type TelemetryOptions } from "./create-telemetry.js";
+import { createTelemetry } from "./create-telemetry.js";
 import { METRICS } from "./metrics/metric-definitions.js";
 import { silentTelemetry } from "./silent-telemetry.js";
 import { HOT_HITS } from "./tally/decision-tally.js";
 import { RULE_LABELS_MAX } from "./tally/rule-meters.js";
 import type { Telemetry } from "./telemetry.js";
+import type { TelemetryOptions } from "./telemetry-options.js";
 
 const windowOf = (limit: number) => ({ fixedWindow: { limit, windowMs: 3_600_000 } });
 const login = { id: "login", match: { path: "/login" }, key: "ip", limit: windowOf(2) };

@@ -7,13 +7,16 @@ import type { Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
 import { readMs, wallMs } from "../base/clock.js";
 import type { TelemetryConfig } from "../config/config.js";
 import { type LiveCounts, toLiveCounts } from "./live/live-counts.js";
+import { logAnomaly } from "./log/anomalies.js";
 import { createLog } from "./log/create-log.js";
 import { DecisionLog } from "./log/decision-log.js";
 import { FileProblems } from "./log/file-problems.js";
 import { createHashKey, type HashKey } from "./log/key-hash.js";
-import type { LogDestination } from "./log/pretty-log.js";
 import { RepeatedProblems } from "./log/repeated-problems.js";
+import { logRuleEvent } from "./log/rule-events.js";
+import { logUpstream } from "./log/upstream-events.js";
 import type { MetricValues } from "./merge.js";
+import { ClientFigures } from "./metrics/client-figures.js";
 import { Counts, type FallbackTime } from "./metrics/counts.js";
 import { Latency } from "./metrics/latency.js";
 import { MeasuredStore } from "./metrics/measured-store.js";
@@ -27,40 +30,23 @@ import type {
   DecidedRequest,
   LimitVerdict,
   ListenerName,
+  ReloadedPart,
   StoreName,
   UpstreamOutcome,
   WebhookFigures,
 } from "./reported.js";
 import { DecisionSamples } from "./samples/decision-samples.js";
 import { DecisionTally, HOT_HITS } from "./tally/decision-tally.js";
+import { EscalatedKeys } from "./tally/escalated-keys.js";
 import { KeySampling, toSeed } from "./tally/key-sampling.js";
 import { RuleMeters } from "./tally/rule-meters.js";
 import type { LiveSecond } from "./tally/second-history.js";
 import type { Telemetry } from "./telemetry.js";
+import type { TelemetryOptions } from "./telemetry-options.js";
 import { toTopReport } from "./top/top.js";
 import type { TopOptions, TopReport } from "./top/top-report.js";
-import { loadTraceApi, loadTracing, type TraceApi, type TraceDecision } from "./tracing.js";
-
-/** What telemetry may be given instead of finding it. */
-export interface TelemetryOptions {
-  /** Where log lines go, as JSON. Default: standard output, and for people if that is a terminal. */
-  readonly destination?: LogDestination;
-  /**
-   * What keys are hashed with, in logs and top lists. Default: a secret of this process. Processes of
-   * one service are given the same one, so that a key has one hash.
-   */
-  readonly keySecret?: string | Buffer;
-  /** Numbers from 0 to below 1, by which decisions are picked for the log. Default: random ones. */
-  readonly chance?: () => number;
-  /** A monotonic reading, in milliseconds. Default: the process's. */
-  readonly readMs?: () => number;
-  /** The wall clock, in milliseconds since 1970. Default: the system's. */
-  readonly wallMs?: () => number;
-  /** Whether metrics of the process and of Node are included. Default true. */
-  readonly hasProcessMetrics?: boolean;
-  /** Loads OpenTelemetry's API. Default: `@opentelemetry/api`, if it is installed. */
-  readonly loadTraceApi?: () => Promise<TraceApi>;
-}
+import { UpstreamLoads } from "./top/upstream-loads.js";
+import { loadTraceApi, loadTracing, type TraceDecision } from "./tracing.js";
 
 /** The keys watched of each rule for each that is shown: the more, the surer is the order. */
 const WATCHED_PER_SHOWN = 4;
@@ -82,6 +68,8 @@ class ServiceTelemetry implements Telemetry {
   readonly #meters: RuleMeters;
   readonly #tally: DecisionTally;
   readonly samples: DecisionSamples;
+  readonly escalatedKeys: EscalatedKeys;
+  readonly clients: ClientFigures;
   readonly #decisionLog: DecisionLog;
   readonly #stats = new WatchedStats();
   readonly #latencies = new Map<ListenerName, Latency>();
@@ -96,6 +84,7 @@ class ServiceTelemetry implements Telemetry {
   #jwksFetchFailures = 0;
   #readControl: (() => ControlFigures) | undefined;
   #readWebhooks: (() => WebhookFigures) | undefined;
+  readonly loads = new UpstreamLoads();
   #workersEnded = 0;
   readonly #repeatedProblems: RepeatedProblems;
   readonly #fileProblems: FileProblems;
@@ -106,12 +95,14 @@ class ServiceTelemetry implements Telemetry {
     this.#config = config;
     this.#readMs = options.readMs ?? readMs;
     this.#wallMs = options.wallMs ?? wallMs;
+    this.clients = new ClientFigures(this.#wallMs);
     const chance = options.chance ?? createRandom();
     this.log = createLog(config, options.destination);
     this.#repeatedProblems = new RepeatedProblems(this.log);
     this.#fileProblems = new FileProblems(this.log);
     const keySecret = options.keySecret ?? newSecret();
     this.#hashKey = createHashKey(keySecret);
+    this.escalatedKeys = new EscalatedKeys(this.#readMs, this.#hashKey);
     const keysMax = config.topKeysMax * WATCHED_PER_SHOWN;
     // Separate, so that fixing the sample of the log does not fix which keys are watched.
     this.#meters = new RuleMeters({ keysMax, chance: createRandom(), hotHits: HOT_HITS });
@@ -125,6 +116,8 @@ class ServiceTelemetry implements Telemetry {
       seed,
       sampling,
       toRule: (ruleId) => this.#stats.findRule(ruleId),
+      chance,
+      onAnomaly: (change, anomaly) => logAnomaly(this.log, change, anomaly),
     });
     this.#decisionLog = new DecisionLog({
       log: this.log,
@@ -150,6 +143,11 @@ class ServiceTelemetry implements Telemetry {
     this.#decisionLog.log(listener, decision);
     this.#trace?.(listener, decision, ms ?? 0);
     if (ms !== undefined) this.tookMs(listener, ms);
+  }
+
+  refusedByOperator(listener: ListenerName, decision: PolicyDecision): void {
+    this.#tally.count(listener, decision);
+    this.#decisionLog.log(listener, decision);
   }
 
   decidedByLimits(
@@ -197,24 +195,25 @@ class ServiceTelemetry implements Telemetry {
       case "disabled":
       case "enabled":
       case "denied":
-        this.log.warn(
-          { rule: event.rule ?? null },
-          `${event.rule ?? "every rule"} was ${event.kind}`,
-        );
+      case "useless-rule":
+        logRuleEvent(this.log, event);
         break;
-      case "useless-rule": {
-        const { rule, keysSeen, seenTwice } = event;
-        this.log.warn(
-          { rule, keysSeen, seenTwice },
-          "most keys of this rule are seen only once; check what it counts by",
-        );
-        break;
-      }
       case "settled":
         this.#meters.ofId(event.rule, (id) => this.#stats.findRule(id)).settle(event);
         break;
       case "settle-failed":
         this.problem("a held charge could not be settled", event.error, { rules: event.rules });
+        break;
+      case "counted":
+        this.#tally.anomalies.seeCounted(event.rule, event.key);
+        break;
+      case "escalated":
+        this.#meters.ofId(event.rule, (id) => this.#stats.findRule(id)).escalate(event.level);
+        this.escalatedKeys.add(event);
+        this.#decisionLog.logEscalation(event);
+        break;
+      case "escalate-failed":
+        this.problem("refusals could not be counted", event.error, { rules: event.rules });
         break;
     }
   }
@@ -224,7 +223,7 @@ class ServiceTelemetry implements Telemetry {
     logFallback(this.log, event, of);
   }
 
-  reloaded(what: "rules" | "config" | "envoy", error?: unknown): void {
+  reloaded(what: ReloadedPart, error?: unknown): void {
     const isOk = error === undefined;
     this.#reloads.add(what, isOk ? "ok" : "failed");
     this.#reloadFailed.set(isOk ? 0 : 1, what);
@@ -237,9 +236,7 @@ class ServiceTelemetry implements Telemetry {
 
   upstream(name: string, outcome: UpstreamOutcome, backend?: string): void {
     this.#upstreams.add(name, outcome);
-    const line = { upstream: name, backend };
-    if (outcome === "ejected") this.log.warn(line, "backend keeps failing; ejected for a while");
-    else if (outcome === "returned") this.log.info(line, "backend answers again");
+    logUpstream(this.log, name, outcome, backend);
   }
 
   jwksFetchFailed({ message: detail }: Error): void {
@@ -265,9 +262,8 @@ class ServiceTelemetry implements Telemetry {
 
   measured(store: Store, as: StoreName = "store"): Store {
     this.watch(store);
-    return store.isRemote === true
-      ? new MeasuredStore(store, this.#storeTimes[as], this.#readMs)
-      : store;
+    if (store.isRemote !== true) return store;
+    return new MeasuredStore(store, this.#storeTimes[as], this.#readMs);
   }
 
   metrics(): Promise<string> {
@@ -280,8 +276,8 @@ class ServiceTelemetry implements Telemetry {
 
   top(options: TopOptions = {}): TopReport {
     const { topKeysMax: keysMax } = this.#config;
-    const sources = { meters: this.#meters, tally: this.#tally, hashKey: this.#hashKey, keysMax };
-    return toTopReport(sources, options);
+    const parts = { meters: this.#meters, tally: this.#tally, hashKey: this.#hashKey, keysMax };
+    return toTopReport({ ...parts, loads: this.loads, readMs: this.#readMs }, options);
   }
 
   liveCounts(): LiveCounts {
@@ -301,6 +297,8 @@ class ServiceTelemetry implements Telemetry {
 
   #replaced(removed: readonly string[], { from, to }: { from: string; to: string }): void {
     this.#meters.remove(removed);
+    this.#tally.anomalies.remove(removed);
+    this.escalatedKeys.remove(removed);
     if (from !== to) this.log.info({ from, to, removed: removed.length }, "rules changed");
   }
 
@@ -329,9 +327,11 @@ class ServiceTelemetry implements Telemetry {
       reloads: this.#reloads,
       reloadFailed: this.#reloadFailed,
       upstreams: this.#upstreams,
+      clients: this.clients,
       jwksFetchFailures: () => this.#jwksFetchFailures,
       control: () => this.#readControl?.(),
       webhooks: () => this.#readWebhooks?.(),
+      loads: this.loads,
       workersEnded: () => this.#workersEnded,
     };
     return createRegistry(sources, { region: this.#config.region, hasProcessMetrics });

@@ -7,7 +7,9 @@ import { sortNewest } from "./samples/sample-search.js";
 import type { SampledDecision, SampleReport } from "./samples/sampled-decision.js";
 import { addOutcomes, NO_OUTCOMES } from "./tally/outcome-counts.js";
 import type { LiveSecond } from "./tally/second-history.js";
-import type { RuleRate, TopKey, TopReport } from "./top/top-report.js";
+import type { RuleRate, TopAnomaly, TopKey, TopReport } from "./top/top-report.js";
+import { TOP_ANOMALIES_MAX } from "./top/top-report.js";
+import { joinLoads } from "./top/upstream-loads.js";
 
 /** The metrics of one process, as plain values that can be sent to another. */
 export type MetricValues = readonly object[];
@@ -19,11 +21,15 @@ export function mergeMetrics(processes: readonly MetricValues[]): Promise<string
 
 /** The reports of several processes as one, with at most `keysMax` keys in each list. */
 export function mergeTop(reports: readonly TopReport[], keysMax: number): TopReport {
+  const loads = reports.flatMap(({ upstreams = [] }) => upstreams);
+  const anomalies = joinAnomalies(reports.flatMap(({ anomalies: own = [] }) => own));
   return {
     seconds: Math.max(0, ...reports.map(({ seconds }) => seconds)),
     rules: joinRules(reports.flatMap(({ rules }) => rules)),
     hottest: joinKeys(reports.flatMap(({ hottest }) => hottest)).slice(0, keysMax),
     mostRefused: joinKeys(reports.flatMap(({ mostRefused }) => mostRefused)).slice(0, keysMax),
+    ...(loads.length === 0 ? {} : { upstreams: joinLoads(loads) }),
+    ...(anomalies.length === 0 ? {} : { anomalies }),
   };
 }
 
@@ -60,6 +66,24 @@ function joinKeys(keys: readonly TopKey[]): TopKey[] {
     byName.set(name, { ...key, perSecond });
   }
   return [...byName.values()].sort((a, b) => b.perSecond - a.perSecond);
+}
+
+/** Each process has baselines of its own: of one figure and rule, the one that lasts and is highest stands for all. */
+function joinAnomalies(anomalies: readonly TopAnomaly[]): TopAnomaly[] {
+  const byName = new Map<string, TopAnomaly>();
+  for (const anomaly of anomalies) {
+    const name = JSON.stringify([anomaly.figure, anomaly.rule]);
+    const known = byName.get(name);
+    if (known === undefined || isGraver(anomaly, known)) byName.set(name, anomaly);
+  }
+  return [...byName.values()]
+    .sort((a, b) => a.beganAgoMs - b.beganAgoMs)
+    .slice(0, TOP_ANOMALIES_MAX);
+}
+
+function isGraver(a: TopAnomaly, b: TopAnomaly): boolean {
+  const isLasting = a.endedAgoMs === null;
+  return isLasting === (b.endedAgoMs === null) ? a.value > b.value : isLasting;
 }
 
 /** The newest samples of several processes. */

@@ -1,10 +1,14 @@
 // The vocabulary of reports: which listener decided, what was decided, and the figures of other parts of the service.
 
 import type { Verdict } from "sluice";
+import type { BreakerState, Priority } from "sluice/adaptive";
 import type { Facts } from "sluice/rules";
 
 /** The listeners of the service, as metrics name them. */
 export type ListenerName = "gateway" | "decision" | "forward-auth" | "envoy";
+
+/** What can be reloaded, as metrics name it. */
+export type ReloadedPart = "rules" | "config" | "envoy" | "lists" | "mmdb";
 
 /** The rule of all limits that came with requests: they are counted as one. */
 export const INLINE_RULE = "inline";
@@ -48,6 +52,24 @@ export type UpstreamOutcome =
   | "retried"
   | "ejected"
   | "returned";
+
+/** How an upstream stands that has an adaptive limit or a circuit breaker, or a route with a limit of its own. */
+export interface UpstreamLoad {
+  readonly upstream: string;
+  /** The path of the route; null for the upstream itself. */
+  readonly route: string | null;
+  /** The limit in force; null if there is none. */
+  readonly limit: number | null;
+  readonly inFlight: number | null;
+  /** The mean latency of the latest requests; null if none was answered yet. */
+  readonly latencyMs: number | null;
+  /** What the limit shed since the start, by priority. */
+  readonly shed: Readonly<Record<Priority, number>> | null;
+  /** Null if there is none. */
+  readonly breaker: BreakerState | null;
+  /** What was shed since the start because the circuit breaker was open, by priority. */
+  readonly breakerShed: Readonly<Record<Priority, number>> | null;
+}
 
 /** What metrics show of the control plane. */
 export interface ControlFigures {

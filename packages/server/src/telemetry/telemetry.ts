@@ -6,19 +6,23 @@ import type { FallbackEvent, Store } from "sluice";
 import type { Policy, PolicyDecision, PolicyEvent } from "sluice/rules";
 import type { LiveCounts } from "./live/live-counts.js";
 import type { MetricValues } from "./merge.js";
+import type { ClientFigures } from "./metrics/client-figures.js";
 import type {
   ControlFigures,
   CountedVerdict,
   DecidedRequest,
   LimitVerdict,
   ListenerName,
+  ReloadedPart,
   StoreName,
   UpstreamOutcome,
   WebhookFigures,
 } from "./reported.js";
 import type { Samples } from "./samples/sampled-decision.js";
+import type { EscalatedKeys } from "./tally/escalated-keys.js";
 import type { LiveSecond } from "./tally/second-history.js";
 import type { TopOptions, TopReport } from "./top/top-report.js";
+import type { UpstreamLoads } from "./top/upstream-loads.js";
 
 /** Receives what happens. None of these throws. */
 export interface Telemetry {
@@ -36,6 +40,8 @@ export interface Telemetry {
     request: DecidedRequest,
     ms?: number,
   ): void;
+  /** A client that operators refuse, and that no rule saw: counted and logged as `decided` does, not sampled. */
+  refusedByOperator(listener: ListenerName, decision: PolicyDecision): void;
   /**
    * A decision that no policy made, with what each limit said: counted, logged and ranked as `decided`
    * does. Limits of a file that is reloaded begin at none, by `reloaded("envoy")`.
@@ -73,8 +79,8 @@ export interface Telemetry {
   policyEvent(event: PolicyEvent): void;
   /** The circuit breaker of the store or of the ledger opened or closed. Default: of the store. */
   fallbackEvent(event: FallbackEvent, of?: StoreName): void;
-  /** A reload of rules or configuration that worked, or did not. */
-  reloaded(what: "rules" | "config" | "envoy", error?: unknown): void;
+  /** A reload of rules, configuration, lists or MMDB files that worked, or did not. */
+  reloaded(what: ReloadedPart, error?: unknown): void;
   /**
    * A request that the gateway forwarded, and its outcome. A backend that is `ejected` or has `returned` also
    * has a line in the log, with `backend`: its host and port.
@@ -82,12 +88,16 @@ export interface Telemetry {
   upstream(name: string, outcome: UpstreamOutcome, backend?: string): void;
   /** A fetch of `identity.jwt.jwksUrl` failed: counted, and logged as a problem. */
   jwksFetchFailed(error: Error): void;
+  /** What metrics show of MMDB files and of challenges. */
+  readonly clients: ClientFigures;
   /** A worker process ended unexpectedly. */
   workerEnded(): void;
   /** Makes metrics include the statistics of a policy, or of a store with `stats`. */
   watch(source: Policy | Store): void;
   /** The control plane, whose figures metrics show from now on. */
   watchControl(read: () => ControlFigures): void;
+  /** Upstreams with adaptive limits or circuit breakers, which metrics and the top report show. */
+  readonly loads: UpstreamLoads;
   /** The webhooks, whose figures metrics show from now on. */
   watchWebhooks(read: () => WebhookFigures): void;
   /** The store, with its calls timed and its errors counted. Default: those of the store of rules, not of the ledger. */
@@ -104,4 +114,6 @@ export interface Telemetry {
   liveSeconds(): readonly LiveSecond[];
   /** Sampled decisions, for previews and history; {@link mergeReports} joins those of several processes. */
   readonly samples: Samples;
+  /** Keys that escalations of this process blocked; {@link mergeEscalated} joins those of several processes. */
+  readonly escalatedKeys: Pick<EscalatedKeys, "list">;
 }

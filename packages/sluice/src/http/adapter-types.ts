@@ -1,5 +1,12 @@
 // Types that users write down, whatever the framework. Every adapter exports all of them.
 
+export type {
+  ChallengeEvent,
+  ChallengeOptions,
+  ChallengeProvider,
+  ChallengeWidget,
+  PassRefusal,
+} from "./challenge/challenge-options.js";
 export type { RateLimitInfo } from "./handler/handled-request.js";
 export type { HttpOptions, RateLimitOptions } from "./handler/http-options.js";
 export type {

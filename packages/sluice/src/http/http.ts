@@ -6,6 +6,8 @@
  */
 
 export type * from "./adapter-types.js";
+export { CHALLENGE_DEFAULTS, DIFFICULTY, LIFETIME_MS } from "./challenge/challenge-options.js";
+export { solveChallenge } from "./challenge/proof-of-work.js";
 export { NodeHttpRequest, sendNodeReply } from "./exchange/node/node-exchange.js";
 export { joinHead } from "./exchange/node/response-head.js";
 export { createRequestHandler } from "./handler/create-handler.js";

@@ -1,7 +1,8 @@
 // The options of a limiter, and the counters that follow from them.
 
+import type { EscalationTerms } from "../algorithms/escalation.js";
 import { type Clock, toClock } from "../base/clock.js";
-import { nonEmptyString, readOptions, refuse } from "../base/shapes/code-options.js";
+import { anyFunction, nonEmptyString, readOptions, refuse } from "../base/shapes/code-options.js";
 import {
   anything,
   choice,
@@ -11,9 +12,10 @@ import {
   wholeNumber,
   withDefault,
 } from "../base/shapes/shapes.js";
-import { isLimit } from "../limits/limits.js";
+import { isLimit, type Limit } from "../limits/limits.js";
 import { type LimitOrRate, limitsInCode } from "../limits/rate.js";
 import { anyStore } from "../stores/any-store.js";
+import { type EscalateOptions, escalate } from "../stores/escalation/escalate-shape.js";
 import { toGuarded } from "../stores/guarded.js";
 import { memoryStore } from "../stores/memory/memory-store.js";
 import { POLICIES, TIMEOUT_BOUNDS } from "../stores/resilient/resilient-options.js";
@@ -48,7 +50,26 @@ export interface LimiterOptions<S extends Store = Store> {
    * `resilient` was given.
    */
   timeoutMs?: number;
+  /**
+   * Blocks keys that keep being refused, for longer each time: `{ after: "20 refusals in 1m", blocks: ["1m", "10m"] }`.
+   * Refusals of `check`, `reserve` and `acquire` count, by the limiter's clock; those of a block or a fallback don't. The
+   * block and its level are in the store, and `unblock` ends both. Default: no key is blocked.
+   */
+  escalate?: EscalateOptions;
+  /** Called when `escalate` has blocked a key, or when its store did not take a report. What it throws is dropped. */
+  onEscalation?: (event: EscalationEvent) => unknown;
 }
+
+/** Something that `escalate` did: it blocked a key, or could not count refusals because its store did not answer. */
+export type EscalationEvent =
+  | {
+      readonly kind: "escalated";
+      readonly key: string;
+      /** From 1. */
+      readonly level: number;
+      readonly blockMs: number;
+    }
+  | { readonly kind: "escalate-failed"; readonly error: unknown };
 
 /** Options, validated and filled in. */
 export interface LimiterSetup {
@@ -58,6 +79,8 @@ export interface LimiterSetup {
   /** Whether the store was made for this limiter and goes with it. */
   readonly ownsStore: boolean;
   readonly clock: Clock;
+  readonly escalate: EscalationTerms | undefined;
+  readonly onEscalation: ((event: EscalationEvent) => unknown) | undefined;
   /** Gives the name up, so that another limiter over the same store can have it. */
   readonly releaseName: () => void;
 }
@@ -71,6 +94,8 @@ const OPTIONS = object({
   name: withDefault(nonEmptyString, "default"),
   onStoreFailure: optional(choice(POLICIES)),
   timeoutMs: optional(wholeNumber(TIMEOUT_BOUNDS)),
+  escalate: optional(escalate),
+  onEscalation: optional(anyFunction),
 } satisfies Record<keyof LimiterOptions, unknown>);
 
 /** Validates options and fills in defaults. */
@@ -89,10 +114,26 @@ export function toSetup(options: LimiterOptions): LimiterSetup {
     return Object.freeze(counter);
   });
   const bare = given.store === undefined ? memoryStore() : given.store;
+  mustBeHeld(limits, bare);
+  if (given.escalate !== undefined && bare.escalate === undefined) {
+    refuse(SITE, "escalate needs a store with escalate(), and this one has none");
+  }
   const clock = toClock(SITE, given.clock);
   const store = toGuarded(bare, { onStoreFailure, timeoutMs, clock });
   const ownsStore = given.store === undefined;
   const isAlone = options.name === undefined;
   const releaseName = ownsStore ? () => {} : claimName(SITE, bare, { name, limits, isAlone });
-  return { name, counters, store, ownsStore, clock, releaseName };
+  const onEscalation = given.onEscalation as LimiterSetup["onEscalation"];
+  const { escalate } = given;
+  return { name, counters, store, ownsStore, clock, escalate, onEscalation, releaseName };
+}
+
+/** A sketch is counted in this process: a store that others share does not hold it. */
+function mustBeHeld(limits: readonly Limit[], { isRemote, isGuarded }: Store): void {
+  if (isRemote !== true && isGuarded !== true) return;
+  if (!limits.some(({ algorithm }) => algorithm === "sketch")) return;
+  refuse(
+    SITE,
+    "limit is a sketch, which is counted in memory and not in a shared store; leave store out",
+  );
 }

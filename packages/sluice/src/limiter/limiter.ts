@@ -13,6 +13,7 @@ import { combine, type Decision } from "../base/decision.js";
 import { SluiceError, show } from "../base/errors.js";
 import { andThen, type MaybePromise } from "../base/maybe-promise.js";
 import type { Charge, ChargeReceipt, Counter, Outcome, Store, SyncStore } from "../stores/store.js";
+import { escalating } from "./escalating.js";
 import { type LimiterOptions, type LimiterSetup, toSetup } from "./limiter-options.js";
 import type { Limiter } from "./limiter-verbs.js";
 import { refundCharges, unblockCharges } from "./operator.js";
@@ -34,7 +35,9 @@ export function createLimiter(options: LimiterOptions<SyncStore>): Limiter;
 /** A limiter over a shared store: each answer is a value or a promise; `await` serves both. */
 export function createLimiter(options: LimiterOptions): Limiter<false>;
 export function createLimiter(options: LimiterOptions): Limiter<boolean> {
-  return new StoreLimiter(toSetup(options));
+  const setup = toSetup(options);
+  const limiter = new StoreLimiter(setup);
+  return setup.escalate === undefined ? limiter : escalating(limiter, setup, setup.escalate);
 }
 
 class StoreLimiter implements Limiter<false> {
@@ -59,7 +62,7 @@ class StoreLimiter implements Limiter<false> {
     this.#releaseName = setup.releaseName;
     this.#hasPermits = setup.counters.some(isConcurrency);
     this.#only = this.#hasPermits ? undefined : toSingleLimitPath(setup);
-    for (const { limit } of setup.counters) setup.store.prepare?.(limit);
+    for (const counter of setup.counters) setup.store.prepare?.(counter.limit, counter);
   }
 
   // Most checks have no options. Their path is written out, short enough for V8 to inline it together with

@@ -32,7 +32,7 @@ const listeners = new WeakMap<
  * Calls `wake` when the signal is aborted, until the function that it returns is called. All callers that share a
  * signal share one listener: Node warns about more than ten, and searches through all of them for each new one.
  */
-function onAbort(signal: WaitSignal, wake: () => void): () => void {
+export function onAbort(signal: WaitSignal, wake: () => void): () => void {
   const { wakes, listen } = listeners.get(signal) ?? startListening(signal);
   wakes.add(wake);
   return () => {

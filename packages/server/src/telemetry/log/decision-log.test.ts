@@ -1,7 +1,8 @@
 import { createPolicy, type Facts } from "sluice/rules";
 import { describe, expect, it } from "vitest";
-import { createTelemetry, type TelemetryOptions } from "../create-telemetry.js";
+import { createTelemetry } from "../create-telemetry.js";
 import { createRandom } from "../random.js";
+import type { TelemetryOptions } from "../telemetry-options.js";
 import { DECISION_LINES_PER_SECOND_MAX } from "./decision-log.js";
 
 const RULES = {

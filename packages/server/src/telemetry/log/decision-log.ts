@@ -4,6 +4,7 @@
 
 import type { Logger } from "pino";
 import {
+  type CallerEscalated,
   type DecidedCharge,
   describeKey,
   type PolicyDecision,
@@ -86,6 +87,13 @@ export class DecisionLog {
     this.#write(listener, verdict.allowed, bound);
   }
 
+  /** Logs that a caller is blocked because it kept being refused, whatever the share. */
+  logEscalation({ rule, key, level, blockMs }: CallerEscalated): void {
+    const { log, hashKey } = this.#options;
+    if (!log.isLevelEnabled("warn") || !this.#hasRoom()) return;
+    log.warn({ rule, key: hashKey(key), level, blockMs }, "caller blocked after many refusals");
+  }
+
   #write(
     listener: ListenerName,
     isAllowed: boolean,
@@ -135,7 +143,6 @@ export class DecisionLog {
 
   #toLine(listener: ListenerName, decision: PolicyDecision): Record<string, unknown> {
     const bound = boundOf(decision);
-    const { reason } = decision;
     return {
       listener,
       rule: decision.rule ?? null,
@@ -144,11 +151,19 @@ export class DecisionLog {
       endpoint: bound === undefined ? null : toEndpoint(bound.rule),
       cost: bound?.charge.units ?? null,
       outcome: toOutcome(decision),
-      code: reason === undefined ? null : REASON_CODES[reason],
+      code: toCode(decision),
       source: decision.source,
       version: decision.version,
     };
   }
+}
+
+/** Listed addresses have a code of their own here. Responses don't say which list it was. */
+const LISTED_CODE = "ADDRESS_LISTED";
+
+function toCode({ reason, block }: PolicyDecision): string | null {
+  if (reason === undefined) return null;
+  return block?.list === undefined ? REASON_CODES[reason] : LISTED_CODE;
 }
 
 /** In one word. */

@@ -7,11 +7,14 @@ import {
   type CounterStatus,
   type DecideOptions,
   type DepositStore,
+  type Escalated,
+  type FenceStore,
   ForwardingStore,
   type MaybePromise,
   type Outcome,
   type PeekOptions,
   type RefundedUnits,
+  type RefusalReport,
   type Settling,
   type Store,
   type Verdict,
@@ -28,6 +31,7 @@ export type StoreVerb =
   | "refund"
   | "block"
   | "unblock"
+  | "escalate"
   | "reset"
   | "take"
   | "deposit"
@@ -86,6 +90,10 @@ export class MeasuredStore extends ForwardingStore {
     return this.#deposits;
   }
 
+  override get fence(): FenceStore | undefined {
+    return this.inner.fence;
+  }
+
   override decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome> {
     return this.#time("decide", () => super.decide(charges, options));
   }
@@ -129,6 +137,10 @@ export class MeasuredStore extends ForwardingStore {
 
   override unblock(scope: string, key: string): MaybePromise<void> {
     return this.#time("unblock", () => super.unblock(scope, key));
+  }
+
+  override escalate(reports: readonly RefusalReport[]): MaybePromise<readonly Escalated[]> {
+    return this.#time("escalate", () => super.escalate(reports));
   }
 
   override reset(charges: readonly Charge[]): MaybePromise<void> {

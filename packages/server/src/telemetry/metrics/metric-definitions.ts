@@ -1,7 +1,13 @@
 // Every metric of the service: names, help and labels. All of them also carry `region`. A test keeps this
 // list, docs/reference/metrics.md, the dashboard and the alerts equal.
 
+import { ABUSE_METRICS } from "./abuse-metrics.js";
+import { CLIENT_METRICS } from "./client-metrics.js";
+import { counter, gauge, histogram } from "./define-metric.js";
+import { HOME_METRICS } from "./home-metrics.js";
 import type { MetricDefinition } from "./sampled-metric.js";
+import { SKETCH_METRICS } from "./sketch-metrics.js";
+import { UPSTREAM_METRICS } from "./upstream-metrics.js";
 
 const RULE = ["rule", "endpoint", "key_type", "outcome"];
 
@@ -32,6 +38,7 @@ export const METRICS = {
     "Requests whose real cost was not known, so that what was reserved stays charged, by reason.",
     ["rule", "reason"],
   ),
+  ...ABUSE_METRICS,
   decisions: counter(
     "rate_limiter_decisions_total",
     "Decisions, each counted once however many rules match; unmatched if no rule counted the request.",
@@ -99,10 +106,11 @@ export const METRICS = {
     [],
     "max",
   ),
+  ...HOME_METRICS,
   regionShare: gauge(
     "rate_limiter_region_share",
-    "This region's part of limits with across: split, from 0 to 1; nothing without regions.",
-    [],
+    "This region's part of limits with across: split, from 0 to 1; by rule where shares are learned, nothing without regions.",
+    ["rule"],
     "max",
   ),
   regionLag: gauge(
@@ -203,6 +211,7 @@ export const METRICS = {
     "rate_limiter_store_arena_refusals_total",
     "Charges that were refused because the memory for sliding logs and permits was full.",
   ),
+  ...SKETCH_METRICS,
   unsettled: counter(
     "rate_limiter_store_unsettled_total",
     "Receipts that were dropped because the shared store could not settle them.",
@@ -259,6 +268,7 @@ export const METRICS = {
     "Requests that the gateway forwarded, by outcome, and changes in the state of backends.",
     ["upstream", "outcome"],
   ),
+  ...UPSTREAM_METRICS,
   jwksFetchFailures: counter(
     "rate_limiter_jwks_fetch_failures_total",
     "Fetches of identity.jwt.jwksUrl that failed; keys that were fetched before stay in use for jwksStaleMs.",
@@ -311,6 +321,7 @@ export const METRICS = {
     [],
     "max",
   ),
+  ...CLIENT_METRICS,
   workersEnded: counter(
     "rate_limiter_workers_ended_total",
     "Worker processes that exited unexpectedly; each is replaced.",
@@ -323,25 +334,3 @@ export const METRICS = {
 
 /** The key of a metric in {@link METRICS}. */
 export type MetricKey = keyof typeof METRICS;
-
-function counter(
-  name: string,
-  help: string,
-  labels: readonly string[] = [],
-  aggregator: MetricDefinition["aggregator"] = "sum",
-): MetricDefinition {
-  return { name, help, type: "counter", labels, aggregator };
-}
-
-function gauge(
-  name: string,
-  help: string,
-  labels: readonly string[] = [],
-  aggregator: MetricDefinition["aggregator"] = "sum",
-): MetricDefinition {
-  return { name, help, type: "gauge", labels, aggregator };
-}
-
-function histogram(name: string, help: string, labels: readonly string[]): MetricDefinition {
-  return { name, help, type: "histogram", labels };
-}

@@ -6,12 +6,19 @@ import type { DecisionLog } from "../log/decision-log.js";
 import type { ControlFigures, ListenerName, StoreName, WebhookFigures } from "../reported.js";
 import type { DecisionTally } from "../tally/decision-tally.js";
 import type { RuleMeter, RuleMeters } from "../tally/rule-meters.js";
+import type { UpstreamLoads } from "../top/upstream-loads.js";
+import { ABUSE_READERS } from "./abuse-metrics.js";
+import type { ClientFigures } from "./client-figures.js";
+import { CLIENT_READERS } from "./client-metrics.js";
 import type { Counts, FallbackTime } from "./counts.js";
+import { HOME_READERS } from "./home-metrics.js";
 import type { Latency } from "./latency.js";
 import type { StoreTimes } from "./measured-store.js";
 import { METRICS, type MetricKey } from "./metric-definitions.js";
 import { addMetric, type MetricLine } from "./sampled-metric.js";
+import { sketchReaders } from "./sketch-metrics.js";
 import type { WatchedStats } from "./store-stats.js";
+import { UPSTREAM_READERS } from "./upstream-metrics.js";
 
 /** Where the values come from. */
 export interface MetricSources {
@@ -30,10 +37,12 @@ export interface MetricSources {
   readonly reloadFailed: Counts;
   readonly upstreams: Counts;
   readonly jwksFetchFailures: () => number;
+  readonly clients: ClientFigures;
   /** Undefined without a control plane. */
   readonly control: () => ControlFigures | undefined;
   /** Undefined without webhooks. */
   readonly webhooks: () => WebhookFigures | undefined;
+  readonly loads: UpstreamLoads;
   readonly workersEnded: () => number;
 }
 
@@ -89,6 +98,7 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
       }
     }
   },
+  ...ABUSE_READERS,
   *decisions({ tally }) {
     for (const [listener, counts] of tally.listeners) {
       for (const [outcome, value] of Object.entries(counts)) yield of(value, { listener, outcome });
@@ -116,7 +126,8 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
   homeErrors: ({ storeTimes }) => errorsOf(storeTimes.home),
   homeFallbackActive: ({ fallbacks }) => [of(fallbacks.home.isActive ? 1 : 0)],
   homeFallbackSeconds: ({ fallbacks }) => [of(fallbacks.home.seconds)],
-  regionShare: ({ regionShare }) => (regionShare === undefined ? [] : [of(regionShare)]),
+  ...HOME_READERS,
+  regionShare: ({ regionShare, stats }) => stats.shareLines(regionShare),
   regionLag: byPeer(({ lagMs }) => ({ value: lagMs / 1_000 })),
   regionExchanges: byPeer(
     ({ exchanges, failures }) => ({ value: exchanges - failures, outcome: "ok" }),
@@ -173,6 +184,7 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
   evictions: sum("memory", ({ evictions }) => evictions),
   usageEvicted: sum("memory", ({ usageEvicted }) => usageEvicted),
   arenaRefusals: sum("memory", ({ arenaRefusals }) => arenaRefusals),
+  ...sketchReaders,
   unsettled: sum("resilient", ({ unsettled }) => unsettled),
   lateRefunded: sum("resilient", ({ lateRefunded }) => lateRefunded),
   leases: sum("leased", ({ leases }) => leases),
@@ -221,6 +233,7 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
   reloads: ({ reloads }) => reloads.samples(),
   reloadFailed: ({ reloadFailed }) => reloadFailed.samples(),
   upstream: ({ upstreams }) => upstreams.samples(),
+  ...UPSTREAM_READERS,
   jwksFetchFailures: ({ jwksFetchFailures }) => [of(jwksFetchFailures())],
   controlSequence: ofControl(({ sequence }) => sequence),
   controlAgeSeconds: ofControl(({ ageMs }) => ageMs / 1_000),
@@ -237,6 +250,7 @@ const READERS: Readonly<Record<MetricKey, Reader>> = {
   },
   webhooksPending: ofWebhooks(({ pending }) => pending),
   webhooksOldestSeconds: ofWebhooks(({ oldestMs }) => oldestMs / 1_000),
+  ...CLIENT_READERS,
   workersEnded: ({ workersEnded }) => [of(workersEnded())],
   logLeftOut: ({ decisionLog }) => [of(decisionLog.leftOut)],
 };

@@ -9,7 +9,8 @@ import type {
   ResilientStats,
   Store,
 } from "sluice";
-import type { MergedStats, Policy, PolicyStats, Rule } from "sluice/rules";
+import type { HomeStats, MergedStats, Policy, PolicyStats, Rule } from "sluice/rules";
+import type { MetricLine } from "./sampled-metric.js";
 
 /** A service has a handful of policies and stores. */
 const SOURCES_MAX = 100;
@@ -24,6 +25,10 @@ export interface StoreStats {
   readonly merged: MergedStats[];
   /** Of policies with rules that have `across: leased`. */
   readonly regionLeased: NonNullable<PolicyStats["regionLeased"]>[];
+  /** Of policies whose home region has a standby. */
+  readonly home: HomeStats[];
+  /** Learned shares of this region, by rule. */
+  readonly shares: (readonly [string, number])[];
 }
 
 /** The policies and stores whose statistics the metrics show. */
@@ -63,6 +68,13 @@ export class WatchedStats {
     return this.#stats;
   }
 
+  /** The shares of this region: learned ones by rule, else the one by weight that all rules have. */
+  *shareLines(byWeight: number | undefined): Iterable<MetricLine> {
+    const { shares } = this.read();
+    for (const [rule, value] of shares) yield { labels: { rule }, value };
+    if (shares.length === 0 && byWeight !== undefined) yield { labels: {}, value: byWeight };
+  }
+
   #collect(): StoreStats {
     const found: StoreStats = {
       memory: [],
@@ -72,16 +84,21 @@ export class WatchedStats {
       denyCache: [],
       merged: [],
       regionLeased: [],
+      home: [],
+      shares: [],
     };
     for (const { stats } of this.#stores) sort(stats, found);
     for (const { stats } of this.#policies) {
-      const { leased, homeLeased, mergedLeased, regionProcessLeased, durableLeased } = stats;
-      const leases = [leased, homeLeased, mergedLeased, regionProcessLeased, durableLeased];
-      for (const part of [...leases, stats.eventual, stats.denyCache]) {
+      const { leased, homeLeased, mergedLeased, regionProcessLeased, splitLeased } = stats;
+      const near = [leased, homeLeased, mergedLeased, regionProcessLeased, splitLeased];
+      const leases = [...near, stats.durableLeased];
+      for (const part of [...leases, stats.eventual, stats.denyCache, stats.local]) {
         if (part !== undefined) sort(part, found);
       }
       found.merged.push(...(stats.merged ?? []));
+      found.shares.push(...(stats.shares ?? []));
       if (stats.regionLeased !== undefined) found.regionLeased.push(stats.regionLeased);
+      if (stats.home !== undefined) found.home.push(stats.home);
     }
     return found;
   }

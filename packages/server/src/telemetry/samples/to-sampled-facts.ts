@@ -16,6 +16,7 @@ const LIST_LENGTH_MAX = 64;
 /** What a sample keeps of a request. */
 export function toSampledFacts(facts: Facts, names: FactNames, hash: HashKey): SampledFacts {
   const { method, path, host, ip, user, apiKey, tenant, tier, plan } = facts;
+  const { asn, country, fingerprint } = facts;
   const bounded = (value: string) => (value.length <= VALUE_CHARS_MAX ? value : hash(value));
   const pick = (kind: FactKind, from: object | undefined) =>
     pickValues(from, names[kind], (name, value) =>
@@ -24,6 +25,9 @@ export function toSampledFacts(facts: Facts, names: FactNames, hash: HashKey): S
   const rest = withoutUndefined({
     host: host && bounded(host),
     ip: ip && bounded(ip),
+    asn: asn === undefined ? undefined : bounded(`${asn}`),
+    country: country && bounded(country),
+    fingerprint: fingerprint && bounded(fingerprint),
     user: user && bounded(user),
     apiKey: apiKey && bounded(apiKey),
     tenant: tenant && bounded(tenant),

@@ -10,6 +10,7 @@ import {
   type LimitVerdict,
   type ListenerName,
 } from "../reported.js";
+import { AnomalyWatch, type AnomalyWatchOptions } from "./anomaly-watch.js";
 import { DistinctKeys, hashText } from "./distinct-keys.js";
 import type { KeySampling } from "./key-sampling.js";
 import type { OutcomeCounts } from "./outcome-counts.js";
@@ -42,6 +43,10 @@ export interface TallyOptions {
   readonly seed: number;
   /** Finds a rule that refused before it could charge anything. */
   readonly toRule: (ruleId: string) => Rule | undefined;
+  /** Numbers from 0 to below 1. */
+  readonly chance: () => number;
+  /** Called when a figure departs from its baseline, and when that has ended. */
+  readonly onAnomaly: AnomalyWatchOptions["onChanged"];
   /** Sees the hash of each key, and so decides whether the decision is sampled. */
   readonly sampling: KeySampling;
 }
@@ -56,9 +61,12 @@ export class DecisionTally {
     "deny-cache": 0,
     fallback: 0,
   };
+  /** Requests of addresses in a denylist. */
+  listRefusals = 0;
   /** What rules in shadow mode would have refused. */
   shadowBlocked = 0;
   readonly history = new SecondHistory(() => totalsOf(this));
+  readonly anomalies: AnomalyWatch;
   readonly rates: Periods;
   readonly #options: TallyOptions;
   readonly #keyPeriods: Periods;
@@ -83,6 +91,13 @@ export class DecisionTally {
 
   constructor(options: TallyOptions) {
     this.#options = options;
+    const { seed, chance, onAnomaly } = options;
+    this.anomalies = new AnomalyWatch({
+      readTotals: () => totalsOf(this),
+      seed,
+      chance,
+      onChanged: onAnomaly,
+    });
     this.rates = new Periods(RATE_PERIOD_MS, options.readMs);
     this.#keyPeriods = new Periods(KEYS_PERIOD_MS, options.readMs);
   }
@@ -90,7 +105,10 @@ export class DecisionTally {
   /** Counts a decision. */
   count(listener: ListenerName, decision: PolicyDecision): void {
     this.#begin(decision.allowed);
-    if (!decision.allowed) this.#reason = decision.reason ?? "limit";
+    if (!decision.allowed) {
+      this.#reason = decision.reason ?? "limit";
+      if (decision.block?.list !== undefined) this.listRefusals++;
+    }
     decision.eachCharge(this.#see);
     const isMatched = this.#rule !== undefined;
     this.#endRule();
@@ -153,6 +171,7 @@ export class DecisionTally {
     this.#rollKeys(this.#keyPeriods.at(nowMs));
     this.#options.sampling.moveTo(nowMs);
     this.history.begin(nowMs);
+    this.anomalies.begin(nowMs);
   }
 
   /** How many different keys of each type came in the last five to ten minutes, estimated. */
@@ -191,6 +210,7 @@ export class DecisionTally {
     // The key is hashed once, for all that know keys by a hash.
     const hash = meter.keys.add(key);
     if (meter.hottest.hit(key, hash)) meter.hotKeysDetected++;
+    if (meter.isByAddress) this.anomalies.seeAddress(key, hash);
     this.#options.sampling.see(hash);
     if (this.#refusedKey !== undefined)
       this.#refusedHash = this.#hashOf(this.#refusedKey, key, hash);

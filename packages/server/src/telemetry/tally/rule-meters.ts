@@ -43,6 +43,7 @@ export class RuleMeter {
   /** The patterns of paths that the rule is about; `*` if it is about all. Never a path of a request. */
   readonly endpoint: string;
   readonly keyType: string;
+  readonly isByAddress: boolean;
   allowed = 0;
   delayed = 0;
   readonly blocked: Record<RefusalReason, number> = {
@@ -57,6 +58,8 @@ export class RuleMeter {
   shadowAllowed = 0;
   shadowBlocked = 0;
   hotKeysDetected = 0;
+  /** How often callers were blocked, by level; nothing at 0. */
+  readonly escalations: number[] = [];
   /** Undefined until a request is settled. */
   settledUnits: SettledUnits | undefined = undefined;
   /** The different keys of its type, which other rules may share; undefined until the first comes. */
@@ -79,6 +82,7 @@ export class RuleMeter {
     this.rule = names.rule;
     this.endpoint = names.endpoint;
     this.keyType = names.keyType;
+    this.isByAddress = names.keyType === "ip";
     this.#watch = watch;
     this.hottest = new HeavyKeys(watch);
   }
@@ -120,6 +124,11 @@ export class RuleMeter {
     units.reserved += reserved;
     units.settled += settled;
     if (reason !== undefined) units.estimates[reason] = (units.estimates[reason] ?? 0) + 1;
+  }
+
+  /** Counts a caller that was blocked. */
+  escalate(level: number): void {
+    this.escalations[level] = (this.escalations[level] ?? 0) + 1;
   }
 
   /** Goes on to a period; to be called before anything is counted or read. */

@@ -1,5 +1,8 @@
 // What `GET /v1/top` answers and `sluice top` shows: how busy each rule is, and which keys make it so.
 
+import type { UpstreamLoad } from "../reported.js";
+import type { WatchedFigure } from "../tally/anomaly-watch.js";
+
 /** Rates of one rule, over the last five to ten seconds of this process. */
 export interface RuleRate {
   readonly rule: string;
@@ -25,7 +28,26 @@ export interface TopKey {
   readonly perSecond: number;
 }
 
-/** How busy a process is. */
+/** A time during which a figure was far above what is usual for it. */
+export interface TopAnomaly {
+  readonly figure: WatchedFigure;
+  /** The rule that it is about; null for all requests. */
+  readonly rule: string | null;
+  /** How long ago it was noticed. */
+  readonly beganAgoMs: number;
+  /** How long ago it was over; null while it lasts. */
+  readonly endedAgoMs: number | null;
+  /** The highest value: a share from 0 to 1, or a count for ten seconds. */
+  readonly value: number;
+  /** What was usual before, and how far values usually were from it. */
+  readonly mean: number;
+  readonly distance: number;
+}
+
+/** The most anomalies in a report. */
+export const TOP_ANOMALIES_MAX = 5;
+
+/** How busy a process is. Of several processes, limits and counts are added up. */
 export interface TopReport {
   /** Over how many seconds the rates were taken. */
   readonly seconds: number;
@@ -35,6 +57,10 @@ export interface TopReport {
   readonly hottest: readonly TopKey[];
   /** The keys with most refusals. */
   readonly mostRefused: readonly TopKey[];
+  /** Upstreams and routes with adaptive limits or circuit breakers; absent if there are none. */
+  readonly upstreams?: readonly UpstreamLoad[] | undefined;
+  /** The latest of each figure and rule, the newest first; at most five, absent if there was none. */
+  readonly anomalies?: readonly TopAnomaly[] | undefined;
 }
 
 /** What a report is about. */

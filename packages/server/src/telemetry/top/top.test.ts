@@ -90,6 +90,21 @@ describe("several processes as one", () => {
     expect(mergeTop([], 5)).toEqual({ seconds: 0, rules: [], hottest: [], mostRefused: [] });
   });
 
+  it("show one anomaly for each figure and rule: one that lasts, and the highest of those", () => {
+    const empty = { seconds: 10, rules: [], hottest: [], mostRefused: [] };
+    const one = {
+      ...({ figure: "refusal-share", rule: null, beganAgoMs: 50, endedAgoMs: null } as const),
+      ...{ value: 0.4, mean: 0.1, distance: 0.01 },
+    };
+    const over = { ...one, value: 0.9, endedAgoMs: 10 };
+    const higher = { ...one, value: 0.5 };
+    const newer = { ...one, figure: "network-addresses", beganAgoMs: 20 } as const;
+    const reports = [[one], [over, newer], [higher]].map((anomalies) => ({ ...empty, anomalies }));
+    expect(mergeTop([...reports, empty], 5).anomalies).toEqual([newer, higher]);
+    const many = Array.from({ length: 9 }, (_, i) => ({ ...one, rule: `rule-${i}` }));
+    expect(mergeTop([{ ...empty, anomalies: many }], 5).anomalies).toHaveLength(5);
+  });
+
   it("add up counters and histograms, and merge states", async () => {
     const [a, b] = [setUp(), setUp()];
     for (const { telemetry, policy, decide } of [a, b]) {

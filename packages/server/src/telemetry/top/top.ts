@@ -4,7 +4,9 @@ import type { HashKey } from "../log/key-hash.js";
 import { busynessOf } from "../merge.js";
 import type { DecisionTally } from "../tally/decision-tally.js";
 import type { RuleMeter, RuleMeters } from "../tally/rule-meters.js";
-import type { RuleRate, TopKey, TopOptions, TopReport } from "./top-report.js";
+import type { RuleRate, TopAnomaly, TopKey, TopOptions, TopReport } from "./top-report.js";
+import { TOP_ANOMALIES_MAX } from "./top-report.js";
+import type { UpstreamLoads } from "./upstream-loads.js";
 
 /** What a report is made of. */
 export interface TopSources {
@@ -13,11 +15,16 @@ export interface TopSources {
   readonly hashKey: HashKey;
   /** Keys in each list. */
   readonly keysMax: number;
+  readonly loads: UpstreamLoads;
+  /** A monotonic reading, in milliseconds. */
+  readonly readMs: () => number;
 }
 
 /** How busy this process is. */
 export function toTopReport(sources: TopSources, options: TopOptions): TopReport {
   const { tally, keysMax } = sources;
+  const upstreams = sources.loads.read();
+  const anomalies = toAnomalies(sources, options);
   const period = tally.rates.current;
   const { seconds } = tally.rates;
   const meters = [...sources.meters].filter(
@@ -34,7 +41,21 @@ export function toTopReport(sources: TopSources, options: TopOptions): TopReport
       .sort((a, b) => busynessOf(b) - busynessOf(a)),
     hottest: list(({ hottest }) => hottest),
     mostRefused: list(({ mostRefused }) => mostRefused),
+    ...(upstreams.length === 0 ? {} : { upstreams }),
+    ...(anomalies.length === 0 ? {} : { anomalies }),
   };
+}
+
+function toAnomalies({ tally, readMs }: TopSources, options: TopOptions): TopAnomaly[] {
+  const nowMs = readMs();
+  return tally.anomalies.latest
+    .filter(({ rule }) => options.rule === undefined || rule === options.rule)
+    .slice(0, TOP_ANOMALIES_MAX)
+    .map(({ beganMs, endedMs, ...anomaly }) => ({
+      ...anomaly,
+      beganAgoMs: nowMs - beganMs,
+      endedAgoMs: endedMs === null ? null : nowMs - endedMs,
+    }));
 }
 
 function toRate(meter: RuleMeter, seconds: number): RuleRate {

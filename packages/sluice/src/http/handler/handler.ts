@@ -14,14 +14,14 @@ import type {
 import { CallerRefusal } from "../../rules/policy/policy-request/caller-refusal.js";
 import { PolicyDecision } from "../../rules/policy/policy-request/policy-decision.js";
 import { SingleRuleAnswer } from "../../rules/policy/policy-request/single-rule-path.js";
+import { answerSolution } from "../challenge/challenge-response.js";
+import { Challenger, withRedeem } from "../challenge/challenger.js";
 import { type Attributes, withAttributes } from "../identity/attributed-facts.js";
 import type { HttpRequest } from "../identity/http-request.js";
 import type { Identity, RequestFacts } from "../identity/identity.js";
-import { sayMissing, toChallenge } from "../response/missing-identity.js";
 import { PartitionKey } from "../response/partition-key.js";
 import { HeaderWriter } from "../response/rate-limit-headers.js";
-import { type Refusal, RefusalWriter, type WholeResponse } from "../response/refusal.js";
-import { type Jitter, toRetry } from "../response/retry-after.js";
+import type { Refusal, WholeResponse } from "../response/refusal.js";
 import { type Wait, WaitingRoom } from "./delays.js";
 import { HandledRequest, type HandledRequestHost } from "./handled-request.js";
 import type { HttpSetup } from "./http-options.js";
@@ -30,6 +30,7 @@ import { RateLimitEndpoint, type ReportCaller, toStatusReply } from "./rate-limi
 import { noteHeld, noteRefused, wasRefused } from "./refused-elsewhere.js";
 import { RepeatedRefusals } from "./repeated-refusals.js";
 import { toRequestId } from "./request-id.js";
+import { RequestRefusals } from "./request-refusals.js";
 
 /** Decides requests of one server. */
 export class RequestHandler implements HandledRequestHost {
@@ -38,9 +39,10 @@ export class RequestHandler implements HandledRequestHost {
   readonly #identity: Identity;
   readonly #prepare: Prepare | undefined;
   readonly #fields: HeaderWriter;
-  readonly #refusals: RefusalWriter;
+  readonly #refusals: RequestRefusals;
+  /** Undefined if nothing is configured to challenge callers with. */
+  readonly #challenger: Challenger | undefined;
   readonly #repeated: RepeatedRefusals;
-  readonly #jitter: Jitter;
   readonly #waiting: WaitingRoom;
   readonly #endpoint: RateLimitEndpoint;
   /** Present if the policy is the request handler's own. */
@@ -60,14 +62,16 @@ export class RequestHandler implements HandledRequestHost {
     const partitionKey =
       partitionSecret === undefined ? undefined : new PartitionKey(partitionSecret);
     this.#fields = new HeaderWriter({ clock, headers, legacyReset, partitionKey });
-    this.#refusals = new RefusalWriter(setup.body, {
-      challenge: toChallenge(setup.identity.apiKeyPlaces),
-      onError: (error) => this.onError(error),
-    });
+    const { challenge } = setup;
+    const challenger = challenge === undefined ? undefined : new Challenger(policy, challenge);
+    this.#challenger = challenger;
+    const jitter = { jitterMsMax: setup.retryAfterJitterMs, random: setup.random };
+    const onError = (error: unknown) => this.onError(error);
+    const isKeyed = this.#isKeyed;
+    this.#refusals = new RequestRefusals({ policy, setup, challenger, isKeyed, jitter, onError });
     this.#repeated = new RepeatedRefusals(setup);
     this.#waiting = new WaitingRoom(clock, setup.delayedMax);
-    this.#jitter = { jitterMsMax: setup.retryAfterJitterMs, random: setup.random };
-    this.#endpoint = new RateLimitEndpoint(clock, this.#jitter);
+    this.#endpoint = new RateLimitEndpoint(clock, jitter);
   }
 
   /**
@@ -75,6 +79,8 @@ export class RequestHandler implements HandledRequestHost {
    * of a store under `onStoreFailure: "throw"`, or of a function in code.
    */
   handle(request: HttpRequest): MaybePromise<HandledRequest> {
+    const kept = answerSolution(this.#challenger, request);
+    if (kept !== undefined) return this.#passUncounted(request, kept);
     const prepare = this.#prepare;
     if (prepare === undefined) return this.#admit(request, undefined);
     return andThen(prepare(request.raw, request.context), (attributes) =>
@@ -87,7 +93,6 @@ export class RequestHandler implements HandledRequestHost {
     return handled.facts ?? this.#identity.read(request);
   }
 
-  // A caller that asks too often is refused, whatever it asks for.
   /** How the caller stands (`GET /rate_limit`), or what `report` answers. Charges no rule; fails as `handle` does. */
   status(request: HttpRequest, report?: ReportCaller): MaybePromise<WholeResponse> {
     const prepare = this.#prepare;
@@ -167,7 +172,7 @@ export class RequestHandler implements HandledRequestHost {
 
   #admit(request: HttpRequest, attributes: Attributes | undefined): MaybePromise<HandledRequest> {
     const { resolvesKeys } = this.#identity;
-    const isShort = attributes === undefined && !resolvesKeys;
+    const isShort = attributes === undefined && !resolvesKeys && !this.#setup.holdCharges;
     const handled = isShort ? this.#admitBySingleRule(request) : undefined;
     if (handled !== undefined) return handled;
     const shown = this.#identity.read(request);
@@ -177,7 +182,8 @@ export class RequestHandler implements HandledRequestHost {
         ? found.then((known) => this.#admitIdentified(request, shown, known))
         : this.#admitIdentified(request, shown, found);
     }
-    const options = this.#toOptions(request, shown, attributes);
+    const asked = this.#toOptions(request, shown, attributes);
+    const options = withRedeem(asked, this.#challenger, request, shown);
     const decided = this.policy.admit(withAttributes(shown, attributes), options);
     if (decided instanceof PolicyDecision) return this.#toHandledRequest(request, decided, shown);
     return decided.then((decision) => this.#toHandledRequest(request, decision, shown));
@@ -185,7 +191,8 @@ export class RequestHandler implements HandledRequestHost {
 
   /** Whether the API key is resolved before the policy is asked, which then has all facts in one call. */
   #startsWithKey(shown: RequestFacts, attributes: Attributes | undefined): boolean {
-    const isKeyEnough = attributes === undefined && this.#setup.requestId === undefined;
+    const { requestId, holdCharges } = this.#setup;
+    const isKeyEnough = attributes === undefined && requestId === undefined && !holdCharges;
     return isKeyEnough && this.policy.startsWithApiKey && shown.sentKey !== undefined;
   }
 
@@ -197,7 +204,7 @@ export class RequestHandler implements HandledRequestHost {
     const decided =
       found instanceof CallerRefusal
         ? this.policy.admit(shown, { identify: () => found, resolvesApiKey: true })
-        : this.policy.admit(found);
+        : this.policy.admit(found, withRedeem(undefined, this.#challenger, request, found));
     if (decided instanceof PolicyDecision) return this.#toHandledRequest(request, decided, shown);
     return decided.then((decision) => this.#toHandledRequest(request, decision, shown));
   }
@@ -244,10 +251,10 @@ export class RequestHandler implements HandledRequestHost {
       resolvesApiKey || (!this.#isKeyed && this.policy.needsIdentity)
         ? (needs: RequestNeeds) => this.#identify(request, shown, attributes, needs)
         : undefined;
-    const { requestId: idOf, requestIdFor } = this.#setup;
+    const { requestId: idOf, requestIdFor, holdCharges: hold } = this.#setup;
     const requestId = idOf === undefined ? undefined : toRequestId(idOf(request.raw));
-    if (identify === undefined && requestId === undefined) return undefined;
-    return { identify, requestId, requestIdFor, resolvesApiKey };
+    if (identify === undefined && requestId === undefined && !hold) return undefined;
+    return { identify, requestId, requestIdFor, resolvesApiKey, hold };
   }
 
   #identify(
@@ -264,7 +271,7 @@ export class RequestHandler implements HandledRequestHost {
   }
 
   #toRefusal(request: HttpRequest, decision: PolicyDecision): Refusal {
-    return this.#refusals.write(decision, toRetry(decision.waitMs, this.#jitter), request);
+    return this.#refusals.write(request, decision, decision.waitMs).refusal;
   }
 
   #toHandledRequest(
@@ -292,9 +299,9 @@ export class RequestHandler implements HandledRequestHost {
     return handled;
   }
 
-  #passUncounted(request: HttpRequest): HandledRequest {
+  #passUncounted(request: HttpRequest, answer?: Refusal): HandledRequest {
     const decision = new PolicyDecision(this.policy.version, [], undefined);
-    return new HandledRequest(this, request.raw, decision, "", undefined, undefined);
+    return new HandledRequest(this, request.raw, decision, "", answer, undefined);
   }
 
   /** Too many requests wait already: this one is refused, with its delay as the time to retry. */
@@ -312,9 +319,8 @@ export class RequestHandler implements HandledRequestHost {
     waitMs: number | undefined,
     facts: RequestFacts | undefined,
   ): HandledRequest {
-    const retry = toRetry(waitMs, this.#jitter);
+    const { retry, refusal } = this.#refusals.write(request, decision, waitMs);
     const lines = this.#fields.write(decision, retry);
-    const refusal = this.#refusals.write(decision, retry, request, this.#missingOf(decision));
     return this.#toRefused(request, decision, lines, refusal, facts);
   }
 
@@ -335,14 +341,6 @@ export class RequestHandler implements HandledRequestHost {
       );
     }
     return handled;
-  }
-
-  /** What the request is missing; undefined if that is not why it is refused, or if the rule is hidden. */
-  #missingOf({ reason, rule: ruleId }: PolicyDecision): string | undefined {
-    if (reason !== "identity" || ruleId === undefined || this.#isKeyed) return undefined;
-    const rule = this.policy.ruleOf(ruleId);
-    if (rule?.isExposed !== true) return undefined;
-    return sayMissing(rule.key, this.#identity.apiKeyPlaces);
   }
 }
 

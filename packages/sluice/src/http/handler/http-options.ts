@@ -23,6 +23,11 @@ import {
   wholeNumber,
   withDefault,
 } from "../../base/shapes/shapes.js";
+import {
+  type ChallengeOptions,
+  type ChallengeSetup,
+  toChallengeSetup,
+} from "../challenge/challenge-options.js";
 import { type Identity, type IdentityOptions, toIdentity } from "../identity/identity.js";
 import { HEADER_FORMS, type HeaderForm, type LegacyReset } from "../response/rate-limit-headers.js";
 import type { RefusalBody } from "../response/refusal.js";
@@ -56,6 +61,11 @@ export interface HttpOptions<Raw = unknown> {
    * of the key under this secret of at least 16 characters. Default: headers don't say.
    */
   partitionKey?: { secret: string };
+  /**
+   * How rules with `onExceed: challenge` challenge their callers: at least `{ secrets }`. Default: such rules reject, as
+   * they do where responses are not seen.
+   */
+  challenge?: ChallengeOptions;
   /** How many delayed requests may wait at the same time, 0 to 1,000,000; default 1,000. */
   delayedMax?: number;
   /**
@@ -65,6 +75,11 @@ export interface HttpOptions<Raw = unknown> {
   requestId?: (request: Raw) => string | undefined;
   /** The rules that the id is for; others count a request each time that it is sent. Default `"all"`. */
   requestIdFor?: "all" | "durable";
+  /**
+   * Whether everything that is charged is held until the request has ended, so that an adapter that refuses a request
+   * later, as where load is shed, can refund all of it: `handled.decision.cancel()`. Default false.
+   */
+  holdCharges?: boolean;
   /** Called with each refusal, before it is answered. Exceptions that it throws go to `onError`. */
   onRefused?: (info: RateLimitInfo, request: Raw) => void;
   /**
@@ -87,9 +102,11 @@ export interface HttpSetup {
   readonly random: RandomUpTo;
   readonly body: RefusalBody;
   readonly partitionSecret: string | undefined;
+  readonly challenge: ChallengeSetup | undefined;
   readonly delayedMax: number;
   readonly requestId: ((request: unknown) => string | undefined) | undefined;
   readonly requestIdFor: "all" | "durable";
+  readonly holdCharges: boolean;
   readonly onRefused: ((info: RateLimitInfo, request: unknown) => unknown) | undefined;
   readonly onError: ((error: unknown) => unknown) | undefined;
 }
@@ -111,9 +128,12 @@ const HTTP_FIELDS = {
   retryAfterJitterMs: withDefault(wholeNumber(JITTER_MS), 0),
   body: withDefault(orFunction(choice(["problem", "text", "minimal"])), "problem"),
   partitionKey: optional(object({ secret: required(secretString) })),
+  // Read by `toChallengeSetup`, whose errors name it.
+  challenge: optional(anything()),
   delayedMax: withDefault(wholeNumber(DELAYED), 1_000),
   requestId: optional(anyFunction),
   requestIdFor: withDefault(choice(["all", "durable"]), "all"),
+  holdCharges: withDefault(flag, false),
   onRefused: optional(anyFunction),
   onError: optional(anyFunction),
 } satisfies Record<keyof HttpOptions, Field<unknown>>;
@@ -156,9 +176,11 @@ export function toHttpSetup(given: ReadFields<typeof HTTP_FIELDS>, clock: Clock)
     random: systemRandom,
     body: given.body,
     partitionSecret: given.partitionKey?.secret,
+    challenge: given.challenge === undefined ? undefined : toChallengeSetup(given.challenge),
     delayedMax: given.delayedMax,
     requestId: given.requestId,
     requestIdFor: given.requestIdFor,
+    holdCharges: given.holdCharges,
     onRefused: given.onRefused,
     onError: given.onError,
   };

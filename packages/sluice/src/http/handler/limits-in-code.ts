@@ -14,7 +14,7 @@ import type { Facts } from "../../rules/facts.js";
 import { readRulesObject } from "../../rules/parse/rule-set.js";
 import { Policy } from "../../rules/policy/policy.js";
 import type { PolicyOptions } from "../../rules/policy/policy-options.js";
-import type { Consistency, RuleSet } from "../../rules/rule.js";
+import type { Consistency, OnExceed, RuleSet } from "../../rules/rule.js";
 import { anyStore } from "../../stores/any-store.js";
 import { POLICIES } from "../../stores/resilient/resilient-options.js";
 import type { FailurePolicy, Store } from "../../stores/store.js";
@@ -52,7 +52,9 @@ export interface SimpleOptions<Raw = unknown> {
   /** Where the real cost comes from: `"code"`, `"bytes"`, `{ header: "x-cost" }` or `{ json: "usage.total_tokens" }`. */
   settle?: "code" | "bytes" | { readonly header: string } | SettleByJson;
   /** Default `"reject"`. */
-  onExceed?: "reject" | "delay" | "shadow";
+  onExceed?: OnExceed;
+  /** How many units a solved challenge gives back under `onExceed: "challenge"`; default all that the key used. */
+  passUnits?: number;
   /** The longest wait under `onExceed: "delay"`, in milliseconds. */
   delayMsMax?: number;
   /** Where it is decided, over a shared store. */
@@ -84,6 +86,7 @@ const PASSED_ON = [
   "settle",
   "onExceed",
   "delayMsMax",
+  "passUnits",
   "consistency",
   "timeoutMs",
 ] as const satisfies readonly (keyof SimpleOptions)[];

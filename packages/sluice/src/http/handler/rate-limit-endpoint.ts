@@ -1,45 +1,29 @@
 // The answer to `GET /rate_limit`: how the caller stands under every rule that could count it and may be
-// shown. It charges none of them, so it has a limit of its own, in this process: an answer may read every
-// counter of the caller in a shared store, and must not be the cheapest way to keep that store busy. No cache
-// may keep the answer.
+// shown. It charges none of them, so it has a limit of its own: an answer may read every counter of the caller in
+// a shared store. No cache may keep the answer.
 
 import type { Clock } from "../../base/clock.js";
 import type { MaybePromise } from "../../base/maybe-promise.js";
-import { createLimiter } from "../../limiter/limiter.js";
-import type { Limiter } from "../../limiter/limiter-verbs.js";
-import { tokenBucket } from "../../limits/limits.js";
 import type { Facts } from "../../rules/facts.js";
 import type { RuleState } from "../../rules/policy/peek/peek.js";
-import { memoryStore } from "../../stores/memory/memory-store.js";
+import { CallerLimit } from "../caller-limit.js";
 import { PROBLEMS, toProblem } from "../response/problem-body.js";
 import { bytesOf, type WholeResponse } from "../response/refusal.js";
 import { type Jitter, toRetry } from "../response/retry-after.js";
 
-/** How often one caller may ask. */
-const ASKING = { capacity: 20, refillPerSecond: 5 };
-/** How many callers are counted at a time; those that asked least are forgotten first. */
-const CALLERS_MAX = 10_000;
-
 /** The limit on asking. */
 export class RateLimitEndpoint {
-  readonly #clock: Clock;
+  readonly #limit: CallerLimit;
   readonly #jitter: Jitter;
-  /** Made when the first caller asks. */
-  #limiter: Limiter | undefined;
 
   constructor(clock: Clock, jitter: Jitter) {
-    this.#clock = clock;
+    this.#limit = new CallerLimit(clock);
     this.#jitter = jitter;
   }
 
   /** Charges a caller for asking. Returns the refusal if it asks too often. */
   refuse(caller: string): WholeResponse | undefined {
-    this.#limiter ??= createLimiter({
-      limit: tokenBucket(ASKING),
-      store: memoryStore({ keysMax: CALLERS_MAX }),
-      clock: this.#clock,
-    });
-    const { allowed, retryAfterMs } = this.#limiter.check(caller);
+    const { allowed, retryAfterMs } = this.#limit.check(caller);
     if (allowed) return undefined;
     const retry = toRetry(retryAfterMs, this.#jitter);
     const { status } = PROBLEMS.limit;

@@ -69,6 +69,12 @@ export class RequestFacts implements Facts {
     return this.#host ?? undefined;
   }
 
+  get fingerprint(): string | undefined {
+    const { fingerprintHeader, clients } = this.#setup;
+    if (fingerprintHeader === undefined || !clients.isTrusted(this.#request.peer)) return undefined;
+    return readSingle(this.#request, fingerprintHeader);
+  }
+
   /**
    * The API key as it was sent, if it has to be resolved: undefined if there is none, or no resolver; an empty
    * string if there are several.

@@ -20,6 +20,11 @@ export interface IdentityOptions<Raw = unknown> {
   clientAddress?: ClientAddressSource<Raw>;
   /** Whether `X-Forwarded-Host` of a trusted proxy is the host that rules match; default false. */
   forwardedHost?: boolean;
+  /**
+   * The header in which trusted proxies say what software the client is, such as a JA4 hash; rules count and match by it
+   * as `fingerprint`. From other peers it is not read. Default: none.
+   */
+  fingerprintHeader?: string;
   /** Who the user is. Default: not known. */
   user?: FactSource<Raw>;
   /** Which tenant it belongs to. Default: not known. */
@@ -85,6 +90,7 @@ export type NamedSource =
 export interface IdentitySetup {
   readonly clients: ClientAddresses;
   readonly isHostForwarded: boolean;
+  readonly fingerprintHeader: string | undefined;
   readonly headerSources: readonly (NamedSource & { header: string; isForAnyone: boolean })[];
   readonly claimSources: readonly (NamedSource & { path: readonly string[] })[];
   readonly functions: readonly (NamedSource & { ask: FactFunction })[];

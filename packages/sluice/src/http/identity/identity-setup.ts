@@ -28,6 +28,7 @@ export function toIdentitySetup<Raw>(
   return {
     clients: new ClientAddresses(given.trustedProxies ?? NO_PROXIES, given.clientAddress),
     isHostForwarded: given.forwardedHost,
+    fingerprintHeader: given.fingerprintHeader,
     ...sources,
     jwt: given.jwt,
     apiKey: toApiKey(given),

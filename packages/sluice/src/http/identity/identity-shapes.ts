@@ -168,6 +168,7 @@ export const IDENTITY_OPTIONS = object({
   trustedProxies: optional(proxies),
   clientAddress: withDefault(clientAddress, "x-forwarded-for"),
   forwardedHost: withDefault(flag, false),
+  fingerprintHeader: optional(token),
   user: optional(source),
   tenant: optional(source),
   tier: optional(source),

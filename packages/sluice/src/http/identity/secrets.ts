@@ -21,3 +21,10 @@ export function hashSecret(secret: string, keySecret: string | undefined): strin
   const hash = keySecret === undefined ? createHash("sha256") : createHmac("sha256", keySecret);
   return hash.update(secret, "utf8").digest().subarray(0, HASH_BYTES).toString("base64url");
 }
+
+const ID_BYTES = 12;
+
+/** An id of 16 characters that can't be guessed. */
+export function makeRandomId(): string {
+  return randomBytes(ID_BYTES).toString("base64url");
+}

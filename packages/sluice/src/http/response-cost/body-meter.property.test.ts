@@ -1,8 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { timesFactor } from "../../../test/traces.js";
 import { numberIn } from "../../rules/json-sum.js";
 import type { JsonPath } from "../../rules/rule.js";
 import { BodyMeter } from "./body-meter.js";
+
+/** How many bodies each property reads. */
+const RUNS = timesFactor(600);
 
 const PATHS: readonly JsonPath[] = [
   ["usage", "total"],
@@ -99,7 +103,7 @@ describe("a JSON body that is read in pieces", () => {
         const body = bytesOf(`${hasMark ? "\uFEFF" : ""}${text}`);
         expect(meter("application/json", body, at)).toEqual(parse(body));
       }),
-      { numRuns: 2_000 },
+      { numRuns: RUNS },
     );
   });
 
@@ -114,7 +118,7 @@ describe("a JSON body that is read in pieces", () => {
         expect(problem).toBe(expected.problem);
         if (problem === undefined) expect(values).toEqual(expected.values);
       }),
-      { numRuns: 3_000 },
+      { numRuns: RUNS },
     );
   });
 });
@@ -177,7 +181,7 @@ describe("a stream of events that is read in pieces", () => {
         const found = meter("text/event-stream; charset=utf-8", bytesOf(text), at, paths);
         expect(found).toEqual(parseEvents(text, paths));
       }),
-      { numRuns: 3_000 },
+      { numRuns: RUNS },
     );
   });
 });
@@ -208,7 +212,7 @@ describe("lines of JSON that are read in pieces", () => {
       fc.property(lines, cuts, (text, at) => {
         expect(meter("application/x-ndjson", bytesOf(text), at, PATHS)).toEqual(parseLines(text));
       }),
-      { numRuns: 3_000 },
+      { numRuns: RUNS },
     );
   });
 });

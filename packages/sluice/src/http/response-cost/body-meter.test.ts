@@ -148,7 +148,8 @@ describe("the time that reading takes", () => {
     };
     timeOf(EVENTS);
     const short = Math.min(timeOf(EVENTS), timeOf(EVENTS), timeOf(EVENTS));
-    const long = Math.min(timeOf(8 * EVENTS), timeOf(8 * EVENTS));
+    // As often as the short one: a collection of garbage may fall into any of them.
+    const long = Math.min(timeOf(8 * EVENTS), timeOf(8 * EVENTS), timeOf(8 * EVENTS));
     // Quadratic time would be 64 times as much.
     expect(long).toBeLessThan(32 * Math.max(short, 1_000));
   });

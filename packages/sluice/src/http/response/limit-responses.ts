@@ -12,7 +12,7 @@ import { nonEmptyString, readOptions } from "../../base/shapes/code-options.js";
 import { choice, object, required, withDefault } from "../../base/shapes/shapes.js";
 import type { Limit } from "../../limits/limits.js";
 import { type LimitOrRate, limitInCode } from "../../limits/rate.js";
-import type { RuleLimit } from "../../rules/policy/compile/rule-limits.js";
+import type { LimitKind, RuleLimit } from "../../rules/policy/compile/rule-limits.js";
 import { noteHold, waitMsOf } from "../../rules/policy/held-charges/hold-times.js";
 import type { Counter } from "../../stores/store.js";
 import { PROBLEMS, toProblem } from "./problem-body.js";
@@ -73,7 +73,7 @@ export function limitResponses(options: LimitResponsesOptions): LimitResponses {
   const { name, limit, headers } = readOptions(SITE, OPTIONS, options);
   const counter: Counter = { scope: name, part: 0, limit };
   const ruleLimit = toRuleLimit(counter, limit);
-  const rule = { definition: { id: name, settle: undefined } };
+  const rule = { definition: { id: name } };
   const writer = new HeaderWriter({
     clock: systemClock,
     headers,
@@ -97,16 +97,17 @@ export function limitResponses(options: LimitResponsesOptions): LimitResponses {
 }
 
 function toRuleLimit(counter: Counter, limit: Limit): RuleLimit {
-  return {
-    counter,
+  const kind: LimitKind = {
     limit,
+    from: "rule",
     isQuota: limit.algorithm === "quota",
     isPermit: limit.algorithm === "concurrency",
     mayDelay: false,
     isEnlarged: false,
     isHeld: false,
+    isInBytes: false,
     warnAt: undefined,
     texts: undefined,
-    from: "rule",
   };
+  return { counter, kind, label: undefined, namedLines: undefined };
 }

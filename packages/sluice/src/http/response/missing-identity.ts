@@ -28,10 +28,15 @@ function sayDimension(dimension: Dimension, apiKey: ApiKeyPlaces | undefined): s
     case "attribute":
       return `attribute ${dimension.name}`;
     case "ip":
-    case "subnet":
+    case "ipPrefix":
       return "client address";
+    case "asn":
+      return "address of a known network";
+    case "country":
+      return "address of a known country";
     case "user":
     case "tenant":
+    case "fingerprint":
       return dimension.kind;
     default:
       return undefined;

@@ -6,7 +6,7 @@ import type { RefusalReason } from "../../rules/policy/policy-request/policy-dec
 import type { Retry } from "./retry-after.js";
 
 /** One way of being refused. */
-interface ProblemKind {
+export interface ProblemKind {
   readonly status: number;
   readonly title: string;
   /** A stable word for programs. */
@@ -17,7 +17,8 @@ interface ProblemKind {
   readonly sentence: string;
 }
 
-const TYPES = "https://iana.org/assignments/http-problem-types#";
+/** How the registered types of problems begin. */
+export const TYPES = "https://iana.org/assignments/http-problem-types#";
 
 /** By why the request was refused. */
 export const PROBLEMS: Readonly<Record<RefusalReason, ProblemKind>> = {
@@ -73,7 +74,8 @@ export const PROBLEMS: Readonly<Record<RefusalReason, ProblemKind>> = {
   }),
 };
 
-function toKind(problem: Omit<ProblemKind, "head"> & { type: string }): ProblemKind {
+/** Writes the parts of a problem that do not change. */
+export function toKind(problem: Omit<ProblemKind, "head"> & { type: string }): ProblemKind {
   const { type, status, title, code, sentence } = problem;
   const opening = JSON.stringify({ type, title, status, code });
   return { status, title, code, sentence, head: `${opening.slice(0, -1)},"detail":"` };

@@ -6,10 +6,17 @@
 import { type Clock, wallMsOf } from "../../base/clock.js";
 import { bindsMore } from "../../base/decision.js";
 import type { DecidedRuleCharge } from "../../rules/policy/charges/decided-charge.js";
-import type { LimitTexts } from "../../rules/policy/compile/rule-limits.js";
+import type { KindTexts } from "../../rules/policy/compile/rule-limits.js";
 import { waitMsOf } from "../../rules/policy/held-charges/hold-times.js";
 import type { PolicyDecision } from "../../rules/policy/policy-request/policy-decision.js";
-import { INTEGER_MAX, type ShownRule, textsOf } from "./limit-description.js";
+import {
+  INTEGER_MAX,
+  labelOf,
+  namedLinesOf,
+  nameOf,
+  type ShownRule,
+  textsOf,
+} from "./limit-description.js";
 import type { PartitionKey } from "./partition-key.js";
 import type { Retry } from "./retry-after.js";
 
@@ -56,56 +63,56 @@ export class HeaderWriter {
     let states = "";
     let warnings = "";
     let bound: DecidedRuleCharge | undefined;
-    let boundTexts: LimitTexts | undefined;
     for (const result of decision.charges) {
       if (!result.rule.isShown) continue;
-      const texts = textsOf(result);
+      const { kind } = result.ruleLimit;
+      const texts = textsOf(kind);
+      const label = this.#isNamed ? labelOf(result) : "";
       const pk = this.#options.partitionKey?.parameterOf(result) ?? "";
       if (policies !== "") policies += ", ";
-      policies += this.#isNamed ? texts.namedPolicy + pk : texts.policy;
+      policies += this.#isNamed ? label + texts.quota + pk : texts.policy;
       if (!isKnown(result)) continue;
-      if (result.ruleLimit.warnAt !== undefined) warnings = withWarning(warnings, texts, result);
+      if (kind.warnAt !== undefined) warnings = withWarning(warnings, result);
       if (this.#isNamed) {
         if (states !== "") states += ", ";
-        states += texts.namedState + toState(texts, result, retry) + pk;
+        states += `${label}r=${toState(texts, result, retry)}${pk}`;
       }
       if (bound !== undefined && !bindsMore(result.verdict, bound.verdict)) continue;
       bound = result;
-      boundTexts = texts;
     }
     if (policies === "") return "";
     let lines = this.#options.headers === "none" ? "" : `RateLimit-Policy: ${policies}\r\n`;
     if (states !== "") lines += `RateLimit: ${states}\r\n`;
     if (warnings !== "") lines += `Sluice-Quota-Warning: ${warnings}\r\n`;
-    if (bound === undefined || boundTexts === undefined) return lines;
-    return lines + this.#toNumbers(boundTexts, bound, retry);
+    return bound === undefined ? lines : lines + this.#toNumbers(bound, retry);
   }
 
   /** The same for a request under one limit that is shown and known, and has let it pass or refuses without jitter. */
   writeOne(answer: Answered): string {
-    const texts = textsOf(answer);
+    const texts = textsOf(answer.ruleLimit.kind);
     const pk = this.#options.partitionKey?.parameterOf(answer) ?? "";
     let lines = "";
     if (this.#isNamed) {
       const state = toState(texts, answer, undefined);
       // Of few parts, since each one is made again and copied for every response (bench http/node).
-      if (pk === "") lines = `${texts.namedLines}${state}\r\n`;
+      if (pk === "") lines = `${namedLinesOf(answer)}${state}\r\n`;
       else {
-        const { namedPolicy, namedState } = texts;
-        lines = `RateLimit-Policy: ${namedPolicy}${pk}\r\nRateLimit: ${namedState}${state}${pk}\r\n`;
+        const label = labelOf(answer);
+        const policy = `${label}${texts.quota}${pk}`;
+        lines = `RateLimit-Policy: ${policy}\r\nRateLimit: ${label}r=${state}${pk}\r\n`;
       }
     } else if (this.#options.headers !== "none") {
       lines = `RateLimit-Policy: ${texts.policy}\r\n`;
     }
-    const warning = answer.ruleLimit.warnAt === undefined ? "" : withWarning("", texts, answer);
+    const warning = answer.ruleLimit.kind.warnAt === undefined ? "" : withWarning("", answer);
     if (warning !== "") lines += `Sluice-Quota-Warning: ${warning}\r\n`;
-    return lines + this.#toNumbers(texts, answer, undefined);
+    return lines + this.#toNumbers(answer, undefined);
   }
 
   /** The forms that show one limit's numbers. */
-  #toNumbers(texts: LimitTexts, bound: Bound, retry: Retry | undefined): string {
+  #toNumbers(bound: Bound, retry: Retry | undefined): string {
     const { verdict } = bound;
-    const { limit } = texts;
+    const { limit, legacyLines } = textsOf(bound.ruleLimit.kind);
     const { headers, legacyReset } = this.#options;
     const remaining = clip(verdict.remaining);
     const waitMs = shownMsOf(bound, retry);
@@ -119,7 +126,7 @@ export class HeaderWriter {
       if (seconds !== undefined) lines += `RateLimit-Reset: ${seconds}\r\n`;
     }
     if (legacyReset === undefined) return lines;
-    lines += `${texts.legacyLines}${remaining}\r\n`;
+    lines += `${legacyLines}${remaining}\r\n`;
     if (waitMs === undefined) return lines;
     // Added before rounding, so that a window that ends on a whole second names that second.
     const reset = legacyReset === "delta" ? seconds : toSeconds(this.#wallMsOf(bound) + waitMs);
@@ -129,7 +136,7 @@ export class HeaderWriter {
   /** The wall clock at the time of the decision; read once for all requests of a millisecond. */
   #wallMsOf({ nowMs, ruleLimit }: Bound): number {
     // A quota is decided by the wall clock itself.
-    if (ruleLimit.isQuota) return nowMs;
+    if (ruleLimit.kind.isQuota) return nowMs;
     if (nowMs !== this.#readAtMs) {
       const wallMs = wallMsOf(this.#options.clock);
       // Windows end on whole seconds of the limit's clock, not of the wall clock.
@@ -146,12 +153,12 @@ function isKnown({ isKnown, verdict, counter }: DecidedRuleCharge): boolean {
 }
 
 /** The warnings, and that of a durable quota of which so much is used: its share, rounded down to hundredths. */
-function withWarning(warnings: string, { name }: LimitTexts, bound: Bound): string {
+function withWarning(warnings: string, bound: Answered): string {
   const { verdict, ruleLimit } = bound;
   const used = Math.max(0, 1 - verdict.remaining / verdict.limit);
   // A difference such as 1 - 0.2 may fall short of the share by its last digit.
-  if (used + 1e-9 < (ruleLimit.warnAt ?? 1)) return warnings;
-  const warning = `"${name}";used=${Math.floor(used * 100 + 1e-7) / 100}`;
+  if (used + 1e-9 < (ruleLimit.kind.warnAt ?? 1)) return warnings;
+  const warning = `"${nameOf(bound)}";used=${Math.floor(used * 100 + 1e-7) / 100}`;
   return warnings === "" ? warning : `${warnings}, ${warning}`;
 }
 
@@ -160,12 +167,12 @@ function withWarning(warnings: string, { name }: LimitTexts, bound: Bound): stri
  * names. A refusal has the time of its Retry-After. Only a sliding window counter may need more than its window for a
  * unit: then only Retry-After says so.
  */
-function toState(texts: LimitTexts, bound: Bound, retry: Retry | undefined): string {
+function toState(texts: KindTexts, bound: Bound, retry: Retry | undefined): string {
   const { verdict, ruleLimit } = bound;
   const remaining = clip(verdict.remaining);
   const waitMs = verdict.allowed ? moreMsOf(bound) : shownMsOf(bound, retry);
   if (waitMs === undefined) return `${remaining}`;
-  const isWithin = verdict.allowed || ruleLimit.limit.algorithm === "slidingWindowCounter";
+  const isWithin = verdict.allowed || ruleLimit.kind.limit.algorithm === "slidingWindowCounter";
   const seconds = toSeconds(waitMs);
   return `${remaining};t=${isWithin ? Math.min(seconds, texts.windowSeconds) : seconds}`;
 }
@@ -175,8 +182,8 @@ function toState(texts: LimitTexts, bound: Bound, retry: Retry | undefined): str
  * Undefined of permits, of which it is not known.
  */
 function moreMsOf({ verdict, ruleLimit }: Bound): number | undefined {
-  if (ruleLimit.isPermit) return undefined;
-  const { algorithm, recoveryMs } = ruleLimit.limit;
+  if (ruleLimit.kind.isPermit) return undefined;
+  const { algorithm, recoveryMs } = ruleLimit.kind.limit;
   const { limit, remaining, resetMs } = verdict;
   if (algorithm !== "tokenBucket" && algorithm !== "leakyBucket") return resetMs;
   // Those units that come after the next one, each in its time.
@@ -191,7 +198,7 @@ function moreMsOf({ verdict, ruleLimit }: Bound): number | undefined {
  */
 function shownMsOf(bound: Bound, retry: Retry | undefined): number | undefined {
   const { verdict, ruleLimit } = bound;
-  if (verdict.allowed) return ruleLimit.isPermit ? undefined : verdict.resetMs;
+  if (verdict.allowed) return ruleLimit.kind.isPermit ? undefined : verdict.resetMs;
   const waitMs = waitMsOf(bound);
   if (waitMs === undefined || waitMs === Number.POSITIVE_INFINITY) return undefined;
   return waitMs === retry?.decidedMs ? retry.shownMs : Math.max(1, waitMs);

@@ -7,7 +7,7 @@ import type {
   RefusalReason,
 } from "../../rules/policy/policy-request/policy-decision.js";
 import type { HttpRequest } from "../identity/http-request.js";
-import { textsOf } from "./limit-description.js";
+import { nameOf } from "./limit-description.js";
 import { PROBLEMS, toDetail, toProblem } from "./problem-body.js";
 import type { HeaderFields } from "./response-headers.js";
 import type { Retry } from "./retry-after.js";
@@ -168,11 +168,11 @@ function toWritten(written: WrittenBody): WrittenBody {
 }
 
 /** The limits that refused, of rules that may be named. */
-function namesOf(decision: PolicyDecision): string[] {
+export function namesOf(decision: PolicyDecision): string[] {
   const names: string[] = [];
   for (const charge of decision.charges) {
     const isNamed = !charge.verdict.allowed && !charge.shadow && charge.rule.definition.isExposed;
-    if (isNamed) names.push(textsOf(charge).name);
+    if (isNamed) names.push(nameOf(charge));
   }
   return names;
 }

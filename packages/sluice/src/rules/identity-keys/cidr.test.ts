@@ -155,3 +155,62 @@ describe("a list of ranges", () => {
     expect(process.cpuUsage(start).user / 1_000).toBeLessThan(1_000);
   });
 });
+
+describe("a list of many ranges", () => {
+  it("has what node:net's BlockList has, though it is divided", () => {
+    const wide = fc.array(range, { minLength: 64, maxLength: 120 });
+    fc.assert(
+      fc.property(wide, fc.array(fc.oneof(ipv4, ipv6), { minLength: 20 }), (ranges, asked) => {
+        const list = toCidrList(ranges);
+        const other = new BlockList();
+        for (const each of ranges) {
+          const [address, bits] = each.split("/");
+          other.addSubnet(address, Number(bits), isIPv4(address) ? "ipv4" : "ipv6");
+        }
+        const edges = ranges.map((each) => each.split("/")[0]);
+        for (const each of [...asked, ...edges]) {
+          expect(list.has(each)).toBe(other.check(each, isIPv4(each) ? "ipv4" : "ipv6"));
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it("has the addresses of nested and neighbouring ranges of every length under one prefix, and no others", () => {
+    // Close together, so that ranges share the bits by which they are divided and compared, and differ after those.
+    const address = fc
+      .tuple(fc.nat(1), fc.nat(1), fc.nat(3))
+      .map(([a, b, c]) => `2001:db8:0:${a}:0:${b}:0:${c}`);
+    const close = fc
+      .tuple(address, fc.integer({ min: 40, max: 128 }))
+      .map(([a, bits]) => toSubnet(a, { ipv4: 32, ipv6: bits }) as string);
+    // Makes the list long enough to be divided.
+    const apart = Array.from(
+      { length: 64 },
+      (_, i) => `3${(16 * i).toString(16).padStart(3, "0")}::/16`,
+    );
+    fc.assert(
+      fc.property(fc.array(close, { maxLength: 40 }), fc.array(address), (ranges, asked) => {
+        const list = toCidrList([...apart, ...ranges]);
+        const other = new BlockList();
+        for (const each of ranges) {
+          const [first, bits] = each.split("/");
+          other.addSubnet(first, Number(bits), "ipv6");
+        }
+        for (const each of asked) expect(list.has(each)).toBe(other.check(each, "ipv6"));
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("has the last address of each family", () => {
+    const many = Array.from({ length: 100 }, (_, i) => `255.${2 * i}.0.0/16`);
+    const list = toCidrList([...many, "255.255.255.255", "ffff::/16", "::"]);
+    expect(
+      ["255.255.255.255", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff", "::"].every((a) =>
+        list.has(a),
+      ),
+    ).toBe(true);
+    expect(["255.255.255.254", "fffe::", "::1", "0.0.0.0"].some((a) => list.has(a))).toBe(false);
+  });
+});

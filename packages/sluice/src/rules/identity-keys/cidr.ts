@@ -3,7 +3,10 @@
 
 import { show } from "../../base/errors.js";
 import { type OptionSite, refuse } from "../../base/shapes/code-options.js";
+import { runSteps, type Steps } from "../../base/steps.js";
 import { type Family, maskWords, readAddress, toAddressText } from "../normalize/address.js";
+import { RangeCollection } from "./range-collection.js";
+import { RangeIndex } from "./range-index.js";
 
 /** Ranges of addresses, IPv4 and IPv6. */
 export interface CidrList {
@@ -27,14 +30,10 @@ const NAMED: ReadonlyMap<string, readonly string[]> = new Map([
   ],
 ]);
 
-/** From one address to another, both included; see {@link readAddress} for the words. */
-interface Range {
-  readonly family: Family;
-  readonly first: Uint16Array;
-  readonly last: Uint16Array;
-}
-
+/** Only used within one call. */
 const scratch = new Uint16Array(8);
+const firstRead = new Uint16Array(8);
+const lastRead = new Uint16Array(8);
 
 /**
  * A list of ranges such as `10.0.0.0/8`, `2001:db8::/32`, single addresses, `loopback` and `private`.
@@ -43,8 +42,9 @@ const scratch = new Uint16Array(8);
 export function toCidrList(texts: readonly string[], site: OptionSite = SITE): CidrList {
   if (!Array.isArray(texts)) refuse(site, `needs a list of ranges, got ${show(texts)}`);
   if (texts.length > RANGES_MAX) refuse(site, `at most ${RANGES_MAX} ranges, got ${texts.length}`);
-  const ranges = texts.flatMap((text) => toPrefixes(text, site).map(toRange));
-  return new RangesByFamily(ranges);
+  const ranges = new CollectedRanges();
+  for (const text of texts) ranges.add(text, site);
+  return runSteps(ranges.index());
 }
 
 /** All addresses that begin with the same bits; see {@link readAddress} for the words. */
@@ -60,16 +60,44 @@ export interface AddressPrefix {
  * are several. Throws the site's error for anything else.
  */
 export function toPrefixes(text: string, site: OptionSite): readonly AddressPrefix[] {
-  return (NAMED.get(text) ?? [text]).map((range) => toPrefix(range, site));
+  return namesOf(text).map((range) => {
+    const first = new Uint16Array(8);
+    const { family, length } = readPrefix(range, first, site);
+    return { family, first, length };
+  });
 }
 
-function toRange({ family, first, length }: AddressPrefix): Range {
-  return { family, first, last: toLast(first, length) };
+/** Ranges of both families that are to be looked up. */
+export class CollectedRanges {
+  readonly #ipv4 = new RangeCollection();
+  readonly #ipv6 = new RangeCollection();
+
+  /** Adds a range as it is written; see {@link toPrefixes}. Throws the site's error for what is not one. */
+  add(text: string, site: OptionSite): void {
+    for (const range of namesOf(text)) {
+      const { family, length } = readPrefix(range, firstRead, site);
+      for (let i = 0; i < 8; i++) lastRead[i] = firstRead[i] | (0xffff >>> keptBits(length, i));
+      (family === 4 ? this.#ipv4 : this.#ipv6).add(firstRead, lastRead);
+    }
+  }
+
+  /** Makes them a list. This can be interrupted. */
+  *index(): Steps<RangesByFamily> {
+    return new RangesByFamily(yield* RangeIndex.of(this.#ipv4), yield* RangeIndex.of(this.#ipv6));
+  }
 }
 
-function toPrefix(text: unknown, site: OptionSite): AddressPrefix {
+function namesOf(text: string): readonly string[] {
+  return NAMED.get(text) ?? [text];
+}
+
+/** Reads a range: its first address into `first`. */
+function readPrefix(
+  text: unknown,
+  first: Uint16Array,
+  site: OptionSite,
+): { readonly family: 4 | 6; readonly length: number } {
   const [address, bits, ...rest] = typeof text === "string" ? text.split("/") : [""];
-  const first = new Uint16Array(8);
   const family = readAddress(address, first);
   // IPv4 lies where mapped addresses do, behind 96 bits that are its family's.
   const ahead = family === 4 ? 96 : 0;
@@ -79,65 +107,40 @@ function toPrefix(text: unknown, site: OptionSite): AddressPrefix {
   if (family === 0 || !isRange || address.includes("%")) {
     refuse(site, `needs ranges such as 10.0.0.0/8, 2001:db8::/32 or loopback, got ${show(text)}`);
   }
-  const network = first.slice();
-  maskWords(network, length);
-  if (compare(network, first) !== 0) {
-    const meant = `${toAddressText(family, network)}/${length - ahead}`;
+  if (first.some((word, i) => (word & (0xffff >>> keptBits(length, i))) !== 0)) {
+    maskWords(first, length);
+    const meant = `${toAddressText(family, first)}/${length - ahead}`;
     refuse(site, `${show(text)} has bits behind its prefix: ${meant} or ${address} was meant`);
   }
-  return { family, first, length };
+  return { family, length };
 }
 
 function toBits(text: string): number {
   return /^(?:0|[1-9]\d{0,2})$/.test(text) ? Number(text) : Number.NaN;
 }
 
-function toLast(first: Uint16Array, length: number): Uint16Array {
-  const mask = new Uint16Array(8).fill(0xffff);
-  maskWords(mask, length);
-  return first.map((word, i) => word | (~mask[i] & 0xffff));
+/** How many bits of one of the eight words of an address belong to a prefix of this length. */
+function keptBits(length: number, word: number): number {
+  return Math.min(16, Math.max(0, length - 16 * word));
 }
 
-function compare(a: Uint16Array, b: Uint16Array): number {
-  for (let i = 0; i < 8; i++) {
-    if (a[i] !== b[i]) return a[i] - b[i];
-  }
-  return 0;
-}
+/** Ranges, indexed by family. */
+export class RangesByFamily implements CidrList {
+  readonly #ipv4: RangeIndex;
+  readonly #ipv6: RangeIndex;
 
-class RangesByFamily implements CidrList {
-  readonly #ipv4: readonly Range[];
-  readonly #ipv6: readonly Range[];
-
-  constructor(ranges: readonly Range[]) {
-    this.#ipv4 = merge(ranges.filter(({ family }) => family === 4));
-    this.#ipv6 = merge(ranges.filter(({ family }) => family === 6));
+  constructor(ipv4: RangeIndex, ipv6: RangeIndex) {
+    this.#ipv4 = ipv4;
+    this.#ipv6 = ipv6;
   }
 
   has(address: string): boolean {
     const family = readAddress(address, scratch);
-    if (family === 0) return false;
-    const ranges = family === 4 ? this.#ipv4 : this.#ipv6;
-    let low = 0;
-    let high = ranges.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (compare(ranges[middle].first, scratch) <= 0) low = middle + 1;
-      else high = middle;
-    }
-    return low > 0 && compare(scratch, ranges[low - 1].last) <= 0;
+    return family !== 0 && this.hasWords(family, scratch);
   }
-}
 
-/** Sorted by where they start; those that overlap have become one. */
-function merge(ranges: readonly Range[]): readonly Range[] {
-  const merged: Range[] = [];
-  for (const range of ranges.toSorted((a, b) => compare(a.first, b.first))) {
-    const before = merged.at(-1);
-    if (before === undefined || compare(before.last, range.first) < 0) merged.push(range);
-    else if (compare(before.last, range.last) < 0) {
-      merged[merged.length - 1] = { ...before, last: range.last };
-    }
+  /** Whether an address that was read lies in one of the ranges. */
+  hasWords(family: 4 | 6, words: Uint16Array): boolean {
+    return (family === 4 ? this.#ipv4 : this.#ipv6).has(words);
   }
-  return merged;
 }

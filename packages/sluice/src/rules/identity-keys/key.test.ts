@@ -44,7 +44,7 @@ describe("a key", () => {
     [tenant, "tenant:acme"],
     [{ kind: "apiKey" }, "apiKeyHash:q83vEjRWeJCrze8SNFZ4kA"],
     [{ kind: "ip" }, "ip:203.0.113.77"],
-    [{ kind: "subnet", ipv4: 24, ipv6: 48 }, "subnet:203.0.113.0/24"],
+    [{ kind: "ipPrefix", ipv4: 24, ipv6: 48 }, "ipPrefix:203.0.113.0/24"],
     [{ kind: "endpoint" }, "endpoint:GET /users/42"],
     [{ kind: "global" }, "global"],
     [named("header", "x-plan"), "header:x-plan:free"],
@@ -105,7 +105,7 @@ describe("a key", () => {
     [user, { user: {} as string }],
     [{ kind: "ip" }, { ip: "unknown" }],
     [{ kind: "ip" }, { ip: undefined }],
-    [{ kind: "subnet", ipv4: 24, ipv6: 48 }, { ip: "unknown" }],
+    [{ kind: "ipPrefix", ipv4: 24, ipv6: 48 }, { ip: "unknown" }],
     [named("header", "x-plan"), {}],
     [named("header", "x-plan"), { headers: { "x-plan": [] } }],
     [named("header", "__proto__"), { headers: {} }],
@@ -275,7 +275,7 @@ describe("an endpoint", () => {
 
 describe("a key that people write", () => {
   const ip: Dimension = { kind: "ip" };
-  const subnet: Dimension = { kind: "subnet", ipv4: 24, ipv6: 48 };
+  const ipPrefix: Dimension = { kind: "ipPrefix", ipv4: 24, ipv6: 48 };
 
   it.each<[Dimension[], string, string | undefined]>([
     [[user], "user:42", "user:42"],
@@ -299,10 +299,11 @@ describe("a key that people write", () => {
     [[ip], "ip:2001:db8::/56", undefined],
     [[ip], "ip:203.0.113.0/24", undefined],
     [[ip], "ip:example.com", undefined],
-    [[subnet], "subnet:203.0.113.77", "subnet:203.0.113.0/24"],
-    [[subnet], "subnet:203.0.113.0/24", "subnet:203.0.113.0/24"],
-    [[subnet], "subnet:203.0.113.0/25", undefined],
-    [[subnet], "subnet:2001:db8::1", "subnet:2001:db8::/48"],
+    [[ipPrefix], "ipPrefix:203.0.113.77", "ipPrefix:203.0.113.0/24"],
+    [[ipPrefix], "ipPrefix:203.0.113.0/24", "ipPrefix:203.0.113.0/24"],
+    [[ipPrefix], "subnet:203.0.113.0/24", "ipPrefix:203.0.113.0/24"], // its former name
+    [[ipPrefix], "ipPrefix:203.0.113.0/25", undefined],
+    [[ipPrefix], "ipPrefix:2001:db8::1", "ipPrefix:2001:db8::/48"],
     [[{ kind: "global" }], "global", "global"],
     [[{ kind: "global" }], "global:x", undefined],
     [[{ kind: "endpoint" }], "endpoint:head /Users/:id/", "endpoint:GET /users/:id"],
@@ -337,7 +338,7 @@ describe("a key that people write", () => {
       tenant,
       user,
       ip,
-      subnet,
+      ipPrefix,
       { kind: "endpoint" },
       { kind: "apiKey" },
       named("header", "x-plan"),
@@ -362,10 +363,12 @@ describe("a key that people write", () => {
   it("says what it is a key of", () => {
     expect(toDimensions("tenant:acme|user:42")).toEqual([tenant, user]);
     expect(toDimensions("headerHash:x-api-key:abc")).toEqual([named("header", "x-api-key")]);
-    expect(toDimensions("subnet:203.0.113.0/24")).toEqual([{ kind: "subnet", ipv4: 24, ipv6: 24 }]);
+    expect(toDimensions("ipPrefix:203.0.113.0/24")).toEqual([
+      { kind: "ipPrefix", ipv4: 24, ipv6: 24 },
+    ]);
     expect(toDimensions("apiKeyHash:abc|global")).toEqual([{ kind: "apiKey" }, { kind: "global" }]);
-    const badBits = ["subnet:1.2.3.4/0", "subnet:1.2.3.4/33", "subnet:2001:db8::/129"];
-    const nones = ["", "x:1", "user:1|", "apiKey:1", "header", "subnet:1.2.3.4", ...badBits];
+    const badBits = ["ipPrefix:1.2.3.4/0", "ipPrefix:1.2.3.4/33", "ipPrefix:2001:db8::/129"];
+    const nones = ["", "x:1", "user:1|", "apiKey:1", "header", "ipPrefix:1.2.3.4", ...badBits];
     for (const none of nones) {
       expect(toDimensions(none), none).toBeUndefined();
     }
@@ -375,8 +378,8 @@ describe("a key that people write", () => {
 describe("the type of a key", () => {
   it("names dimensions and no values", () => {
     expect(describeKey([tenant, user])).toBe("tenant|user");
-    expect(describeKey([{ kind: "subnet", ipv4: 24, ipv6: 48 }, named("header", "x-plan")])).toBe(
-      "subnet:24/48|header:x-plan",
+    expect(describeKey([{ kind: "ipPrefix", ipv4: 24, ipv6: 48 }, named("header", "x-plan")])).toBe(
+      "ipPrefix:24/48|header:x-plan",
     );
   });
 

@@ -60,6 +60,9 @@ const TENANT_PREFIX = toPrefix({ kind: "tenant" });
 const SHARED: ReadonlyMap<Dimension["kind"], KeyOf> = new Map<Dimension["kind"], KeyOf>([
   ["global", () => "global"],
   ["ip", ({ address }) => (address === undefined ? undefined : `ip:${address}`)],
+  ["asn", ({ asn }) => (asn === undefined ? undefined : `asn:${asn}`)],
+  ["country", ({ country }) => (country === undefined ? undefined : `country:${country}`)],
+  ["fingerprint", toValuePart({ kind: "fingerprint" })],
   ["user", toValuePart({ kind: "user" })],
   ["tenant", ({ facts }) => facts.tenantKey ?? toTenantKey(facts.tenant)],
   ["apiKey", toValuePart({ kind: "apiKey" })],
@@ -76,7 +79,7 @@ function compilePart(dimension: Dimension, paths: readonly string[]): KeyOf {
   if (shared !== undefined) return shared;
   const prefix = toPrefix(dimension);
   switch (dimension.kind) {
-    case "subnet":
+    case "ipPrefix":
       return ({ facts }) => {
         const subnet = facts.ip === undefined ? undefined : toSubnet(facts.ip, dimension);
         return subnet === undefined ? undefined : prefix + subnet;
@@ -105,6 +108,8 @@ function toReader(dimension: Dimension): (facts: Facts) => string | undefined {
       return (facts) => toValue(facts.user);
     case "apiKey":
       return (facts) => toValue(facts.apiKey);
+    case "fingerprint":
+      return (facts) => toValue(facts.fingerprint);
     case "header":
       return (facts) => toHeaderValue(facts.headers?.[dimension.name]);
     case "cookie":
@@ -181,13 +186,13 @@ export function toPrefix(dimension: Dimension): string {
   }
 }
 
-/** The type of a key, for labels of metrics: `tenant|user`, `header:x-plan`, `subnet:24/48`. */
+/** The type of a key, for labels of metrics: `tenant|user`, `header:x-plan`, `ipPrefix:24/48`. */
 export function describeKey(dimensions: readonly Dimension[]): string {
   return dimensions.map(describe).join("|");
 }
 
 function describe(dimension: Dimension): string {
-  if (dimension.kind === "subnet") return `subnet:${dimension.ipv4}/${dimension.ipv6}`;
+  if (dimension.kind === "ipPrefix") return `ipPrefix:${dimension.ipv4}/${dimension.ipv6}`;
   return "name" in dimension ? `${dimension.kind}:${escapeInKey(dimension.name)}` : dimension.kind;
 }
 

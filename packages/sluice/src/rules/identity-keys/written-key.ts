@@ -2,6 +2,7 @@
 // are brought to the form in which requests are counted, or refused if no request could have them.
 
 import { toPattern } from "../match/path-pattern.js";
+import { toAsn, toCountry } from "../network.js";
 import { toClientAddress, toSubnet } from "../normalize/address.js";
 import { escapeInKey, unescapeValue } from "../normalize/escape.js";
 import { toLoginName, toValue } from "../normalize/normalize-string.js";
@@ -29,11 +30,16 @@ export function toKeyText(
   if (written.length !== dimensions.length) return undefined;
   const parts: string[] = [];
   for (const [i, dimension] of dimensions.entries()) {
-    const part = toPart(dimension, written[i].trim(), ipv6Prefix);
+    const part = toPart(dimension, toCurrentName(written[i].trim()), ipv6Prefix);
     if (part === undefined) return undefined;
     parts.push(part);
   }
   return parts.join("|");
+}
+
+/** `subnet:` was the name of `ipPrefix:`. */
+function toCurrentName(part: string): string {
+  return part.replace(/^subnet:/, "ipPrefix:");
 }
 
 function toPart(dimension: Dimension, written: string, ipv6Prefix: number): string | undefined {
@@ -52,8 +58,12 @@ function toPartValue(
   switch (dimension.kind) {
     case "ip":
       return toNetwork(written, (address) => toClientAddress(address, { ipv6Prefix }));
-    case "subnet":
+    case "ipPrefix":
       return toNetwork(written, (address) => toSubnet(address, dimension));
+    case "asn":
+      return toAsn(written);
+    case "country":
+      return toCountry(written);
     case "endpoint":
       return toEndpoint(written);
     case "body":
@@ -105,21 +115,30 @@ function toEndpoint(written: string): string | undefined {
   }
 }
 
-const KINDS = ["user", "tenant", "ip", "endpoint", "global"] as const;
+const KINDS = [
+  "user",
+  "tenant",
+  "ip",
+  "asn",
+  "country",
+  "fingerprint",
+  "endpoint",
+  "global",
+] as const;
 
 /**
  * The dimensions that a key, as it is written, is one of; undefined if it is not a key. For keys that are
  * not written beside a rule: exemptions of a whole set.
  */
 export function toDimensions(text: string): readonly Dimension[] | undefined {
-  const dimensions = text.split("|").map((part) => toDimension(part.trim()));
+  const dimensions = text.split("|").map((part) => toDimension(toCurrentName(part.trim())));
   return dimensions.every((dimension) => dimension !== undefined) ? dimensions : undefined;
 }
 
 function toDimension(part: string): Dimension | undefined {
   const [kind, name] = part.split(":");
   if (kind === "apiKeyHash") return { kind: "apiKey" };
-  if (kind === "subnet") return toSubnetDimension(part);
+  if (kind === "ipPrefix") return toPrefixDimension(part);
   const known = KINDS.find((each) => each === kind);
   if (known !== undefined) return { kind: known };
   const named = (["header", "cookie", "body", "attribute"] as const).find(
@@ -129,10 +148,10 @@ function toDimension(part: string): Dimension | undefined {
   return { kind: named, name: unescapeValue(name) };
 }
 
-function toSubnetDimension(part: string): Dimension | undefined {
-  const [, network, written] = /^subnet:(.*)\/(\d{1,3})$/.exec(part) ?? [];
+function toPrefixDimension(part: string): Dimension | undefined {
+  const [, network, written] = /^ipPrefix:(.*)\/(\d{1,3})$/.exec(part) ?? [];
   if (network === undefined) return undefined;
   const bits = Number(written);
   const bitsMax = network.includes(":") ? 128 : 32;
-  return bits < 1 || bits > bitsMax ? undefined : { kind: "subnet", ipv4: bits, ipv6: bits };
+  return bits < 1 || bits > bitsMax ? undefined : { kind: "ipPrefix", ipv4: bits, ipv6: bits };
 }

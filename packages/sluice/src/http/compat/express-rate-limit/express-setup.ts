@@ -175,7 +175,7 @@ function toOwn(options: ExpressOptions): RateLimitOptions<Request> {
   if (identifier !== undefined) own.name = identifier;
   if (standardHeaders === "draft-8") own.name ??= nameOf(options);
   if (typeof ipv6Subnet === "function") own.key = byNetwork(ipv6Subnet);
-  else if (ipv6Subnet !== undefined) own.key = `subnet:32/${ipv6Subnet || SUBNET_BITS.max}`;
+  else if (ipv6Subnet !== undefined) own.key = `ipPrefix:32/${ipv6Subnet || SUBNET_BITS.max}`;
   if (passOnStoreError !== undefined) own.onStoreFailure = passOnStoreError ? "open" : "throw";
   Object.assign(own, toCounted(options, toIsCounted(options) !== undefined));
   return own as unknown as RateLimitOptions<Request>;

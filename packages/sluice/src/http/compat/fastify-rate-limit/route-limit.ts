@@ -172,7 +172,7 @@ function toOwn(options: FastifyLimitOptions): Omit<RateLimitOptions<FastifyReque
   for (const name of Object.keys(FROM_FASTIFY)) delete own[name];
   const { keyGenerator, ipv6Subnet, skipOnError, enableDraftSpec, limit } = options;
   if (keyGenerator !== undefined) own.key = countedKeyIn;
-  else if (ipv6Subnet !== undefined) own.key = `subnet:32/${toSubnet(ipv6Subnet)}`;
+  else if (ipv6Subnet !== undefined) own.key = `ipPrefix:32/${toSubnet(ipv6Subnet)}`;
   if (skipOnError !== undefined) own.onStoreFailure = skipOnError ? "open" : "throw";
   if (enableDraftSpec) own.headers = "draft-6";
   // As clients of @fastify/rate-limit know it: seconds from now, and no X- headers beside the draft's.
