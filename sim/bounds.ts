@@ -3,12 +3,15 @@
 
 import type { Limit } from "sluice";
 import type { RunResult } from "./run.js";
-import type { Scenario } from "./scenarios.js";
+import type { Scenario } from "./scenario.js";
 import { percent } from "./table.js";
 import type { WorldOptions } from "./world/world.js";
 
 /** How long a region may hold what it leased from the home region: the default of the library. */
 const REGION_LEASE_MS = 5_000;
+
+/** Limits that recover within it wait after a promotion: the default of the library. */
+const PROMOTION_WAIT_MS = 60_000;
 
 /** The most units above a limit; undefined if nothing is promised. */
 export function boundOf(scenario: Scenario, options: WorldOptions): number | undefined {
@@ -27,12 +30,10 @@ function boundOfLimit(limit: Limit, scenario: Scenario, options: WorldOptions): 
       ? undefined
       : (options.regions.length - 1) * limit.capacity + forgotten;
   }
-  if (options.across === "merged") {
-    // Each other region may spend a window, or the bucket and its debt, before it hears of the rest.
-    return "refill" in limit
-      ? undefined
-      : (options.regions.length - 1) * limit.capacity + forgotten;
-  }
+  // What regions had not heard of is counted while it happens: see unheard-units.ts.
+  if (options.across === "merged") return undefined;
+  // A new home region does not know what was used: limits that recover within a minute wait for that, others start full.
+  if (options.standby !== undefined && limit.recoveryMs > PROMOTION_WAIT_MS) return undefined;
   if (options.across === "leased" && options.regions.length > 1) {
     // What a region holds, and what a process leased on from it, may be spent so much later than it was charged.
     const leasedMs = REGION_LEASE_MS + (consistency === "leased" ? leaseMs : 0);
@@ -52,7 +53,9 @@ function boundOfLimit(limit: Limit, scenario: Scenario, options: WorldOptions): 
 
 /** What is wrong with a run: a promise that it broke, in words; undefined if it kept them all. */
 export function brokenPromise(result: RunResult): string | undefined {
-  const { overshoot, overshootMax, unanswered, failures } = result;
+  const { overshoot, overshootMax, unheardBeyond, unanswered, failures } = result;
+  if (unheardBeyond > 0)
+    return `a caller exceeded its limit by ${percent(unheardBeyond)} more than other regions had not heard of`;
   if (overshootMax !== undefined && overshoot > overshootMax + 1e-9)
     return `a caller exceeded its limit by ${percent(overshoot)}; the bound is ${percent(overshootMax)}`;
   if (unanswered > 0) return `${unanswered} requests got no answer`;

@@ -28,6 +28,18 @@ export function network(atMs: number, what: string, changes: Partial<LinkState>)
   return { atMs, what, apply: (world) => Object.assign(world.network, changes) };
 }
 
+/** The home region's store fails, or is back with all that it had. */
+export function home(atMs: number, becomes: "lost" | "back"): Fault {
+  const apply = ({ server }: World) => (becomes === "lost" ? server.fail() : server.recover());
+  return { atMs, what: `the home region is ${becomes}`, apply };
+}
+
+/** An operator promotes a region, on the first process of the second region. */
+export function promotion(atMs: number, region: string): Fault {
+  const apply = (world: World) => void world.nodes[1].promote(region);
+  return { atMs, what: `${region} is promoted`, apply };
+}
+
 /** The way of one region to the home region becomes better or worse. */
 export function distance(
   atMs: number,

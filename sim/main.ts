@@ -20,10 +20,10 @@ import { ACROSS } from "./world/regional-policy.js";
 const USAGE = `npm run sim -- SCENARIO [options]
 
 SCENARIO is "all" or one of
-${scenarios.map(({ name, about }) => `  ${name.padEnd(15)} ${about}`).join("\n")}
+${scenarios.map(({ name, about }) => `  ${name.padEnd(22)} ${about}`).join("\n")}
 
   --consistency NAME  strict, leased, eventual or local; default: each
-  --across NAME       each, central or split, of scenarios with regions; default: each of them
+  --across NAME       each, central, split, learned, leased or merged, of scenarios with regions; default: all
   --seed N            seed of the random numbers; default 1
   --seeds N           runs this many seeds, from --seed on; default 1
   --nodes N           how many processes; default: what the scenario says

@@ -5,7 +5,7 @@ import type { Fault } from "./faults.js";
 import type { Random } from "./kernel/random.js";
 import { Simulation, START_MS } from "./kernel/simulation.js";
 import { fairnessOf, recoveryMsOf } from "./measures.js";
-import { type Scenario, USUAL } from "./scenarios.js";
+import { type Scenario, USUAL } from "./scenario.js";
 import { CONSISTENCIES, type Consistency } from "./world/node.js";
 import { ACROSS, type Across } from "./world/regional-policy.js";
 import type { Slice } from "./world/truth.js";
@@ -41,6 +41,8 @@ export interface RunResult {
   readonly overshoot: number;
   /** What the overshoot may be at most, as a share of the limit; undefined if nothing is promised. */
   readonly overshootMax: number | undefined;
+  /** Of merged counts: by how much more than other regions had not heard of a limit was exceeded; 0 otherwise. */
+  readonly unheardBeyond: number;
   /** Admissions that one exact counter would have refused, as a share of all admissions. */
   readonly excess: number;
   /** Refusals that one exact counter would have admitted, as a share of all decisions. */
@@ -57,6 +59,8 @@ export interface RunResult {
   readonly bytesPerThousand: number;
   /** Bytes between regions for a thousand decisions; undefined if there is one region. */
   readonly distantBytesPerThousand: number | undefined;
+  /** Bytes a second over each link: within a region by its name, between two by both. */
+  readonly linkBytesPerSecond: Readonly<Record<string, number>>;
   readonly decisionsPerNodeSecond: number;
   /** Requests without an answer three seconds after the last one, and checks that failed; there should be none of either. */
   readonly unanswered: number;
@@ -74,9 +78,9 @@ export type Agreement = Pick<RunOptions, "consistency" | "across">;
  * The agreements under which a scenario runs: each consistency, and where it has several regions, each `across` with those
  * consistencies that count in a shared store before they admit.
  */
-export function agreementsOf({ options }: Scenario): readonly Agreement[] {
+export function agreementsOf({ options, across: ways = ACROSS }: Scenario): readonly Agreement[] {
   if (options.regions === undefined) return CONSISTENCIES.map((consistency) => ({ consistency }));
-  return ACROSS.flatMap((across) => [
+  return ways.flatMap((across) => [
     { consistency: "strict" as const, across },
     { consistency: "leased" as const, across },
   ]);
@@ -143,7 +147,10 @@ function toResult(
   const { counts, timeline } = world.truth;
   const seconds = scenario.durationMs / 1_000;
   const capacity = Math.min(...world.options.limits.map((limit) => limit.capacity));
-  const bound = boundOf(scenario, world.options);
+  const { unheard } = world.truth;
+  const forgotten = scenario.isStoreFaulty === true ? capacity : 0;
+  const bound =
+    unheard === undefined ? boundOf(scenario, world.options) : unheard.unitsMax + forgotten;
   const hasRegions = world.options.regions.length > 0;
   return {
     scenario: scenario.name,
@@ -156,6 +163,7 @@ function toResult(
     refused: counts.refused,
     overshoot: counts.overshootUnitsMax / capacity,
     overshootMax: bound === undefined ? undefined : bound / capacity,
+    unheardBeyond: Math.max(0, (unheard?.beyondMax ?? 0) - forgotten) / capacity,
     excess: counts.admitted === 0 ? 0 : counts.excessUnits / counts.admitted,
     early: counts.earlyRefusals / world.decisions,
     fallback: world.fallbackDecisions / world.decisions,
@@ -168,8 +176,11 @@ function toResult(
     storeCallsPerThousand: (1_000 * world.storeCalls) / world.decisions,
     bytesPerThousand: (1_000 * world.traffic.bytes) / world.decisions,
     distantBytesPerThousand: hasRegions
-      ? (1_000 * world.distantTraffic.bytes) / world.decisions
+      ? (1_000 * world.traffic.distantBytes) / world.decisions
       : undefined,
+    linkBytesPerSecond: Object.fromEntries(
+      [...world.links].map(([name, { bytes }]) => [name, bytes / seconds]),
+    ),
     decisionsPerNodeSecond: world.decisions / world.nodes.length / seconds,
     unanswered: world.unanswered,
     failures: world.failures,

@@ -1,73 +1,10 @@
-// The situations that a fleet is put into. Each says what the world is like and what happens to it; how processes agree
-// is chosen apart, so that every scenario runs under each consistency.
+// The situations that a fleet is put into, and the list of all of them.
 
 import { fixedWindow, tokenBucket } from "sluice";
-import {
-  dies,
-  distance,
-  type Fault,
-  isReplaced,
-  network,
-  randomDistanceFault,
-  randomFault,
-} from "./faults.js";
-import type { Random } from "./kernel/random.js";
-import type { RetryBehaviour, World, WorldOptions } from "./world/world.js";
-
-/** A situation. */
-export interface Scenario {
-  readonly name: string;
-  /** What happens, in a sentence. */
-  readonly about: string;
-  /** What differs from {@link USUAL}. */
-  readonly options: Partial<WorldOptions>;
-  readonly durationMs: number;
-  /** Requests a second of all callers together, by the time since the start. */
-  ratePerSecond(sinceMs: number): number;
-  /** One request; default: of a random caller, who does not retry. */
-  ask?(world: World): void;
-  /** What goes wrong, in any order; `random` yields the same numbers for the same seed. Default: nothing does. */
-  faults?(options: WorldOptions, random: Random): readonly Fault[];
-  /** Whether the shared store forgets or fails, so that its own promises don't hold. Default: it does neither. */
-  readonly isStoreFaulty?: boolean;
-}
-
-/** A world without a fault. */
-export const USUAL: WorldOptions = {
-  limits: [tokenBucket({ capacity: 100, refillPerSecond: 50 })],
-  consistency: "leased",
-  across: "each",
-  regions: [],
-  nodes: 50,
-  onStoreFailure: "closed",
-  timeoutMs: 200,
-  leaseMs: 1_000,
-  syncMs: 100,
-  keysMax: 4_096,
-  callers: 10_000,
-  reach: Number.POSITIVE_INFINITY,
-  exponent: 1.1,
-  network: { latencyMs: 0.25, jitterMs: 0.25, loss: 0, isCutThere: false, isCutBack: false },
-  distance: { latencyMs: 40, jitterMs: 2, loss: 0, isCutThere: false, isCutBack: false },
-  roaming: 0.1,
-  shards: 1,
-  chargeMs: 0.005,
-  skewMsMax: 0,
-};
-
-/** A caller that asks in all regions; not one of the busiest. */
-const ATTACKER = 299;
-
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
-
-/** Three regions, 80 ms there and back from the first, where every caller has a tenth of its requests elsewhere. */
-const THREE_REGIONS = {
-  regions: ["eu", "us", "ap"],
-  nodes: 12,
-  callers: 300,
-  limits: [fixedWindow({ limit: 300, windowMs: 10 * SECOND_MS })],
-};
+import { dies, isReplaced, network, randomFault } from "./faults.js";
+import { OVER_REGIONS, overRegions, REGIONAL } from "./regional-scenarios.js";
+import { MINUTE_MS, type Scenario, SECOND_MS } from "./scenario.js";
+import type { RetryBehaviour } from "./world/world.js";
 
 /** Waits as long as it was asked to, and a little longer than others. */
 const polite: RetryBehaviour = {
@@ -82,8 +19,8 @@ const rude: RetryBehaviour = {
   delayMs: (_, attempt, random) => (attempt >= 20 ? undefined : random.between(5, 50)),
 };
 
-/** All scenarios. */
-export const scenarios: readonly Scenario[] = [
+/** Scenarios of one region. */
+const ONE_REGION: readonly Scenario[] = [
   {
     name: "steady",
     about: "steady traffic of many callers, of whom the busiest are above their limit",
@@ -203,63 +140,6 @@ export const scenarios: readonly Scenario[] = [
     ratePerSecond: () => 1_000_000,
   },
   {
-    name: "regions",
-    about: "callers of three regions, of whom the busiest are above their limit",
-    options: THREE_REGIONS,
-    durationMs: 30 * SECOND_MS,
-    ratePerSecond: () => 5_000,
-  },
-  {
-    name: "rotating-attacker",
-    about:
-      "beside usual callers, one asks a thousand times a second, in each of three regions in turn",
-    options: THREE_REGIONS,
-    durationMs: 30 * SECOND_MS,
-    ratePerSecond: () => 3_000,
-    ask: (world) => {
-      if (world.decisions % 3 !== 0) world.askRandomly();
-      else world.askIn(Math.floor(world.decisions / 3) % world.options.regions.length, ATTACKER);
-    },
-  },
-  {
-    name: "regions-overload",
-    about: "one caller asks for three times its limit, in three regions that are 200 ms apart",
-    options: {
-      ...THREE_REGIONS,
-      nodes: 3,
-      callers: 1,
-      roaming: 1,
-      limits: [fixedWindow({ limit: 10_000, windowMs: 10 * SECOND_MS })],
-      distance: { latencyMs: 100, jitterMs: 2, loss: 0, isCutThere: false, isCutBack: false },
-    },
-    durationMs: 30 * SECOND_MS,
-    ratePerSecond: () => 3_000,
-  },
-  {
-    name: "region-partition",
-    about: "one of three regions does not reach the home region for a minute",
-    options: THREE_REGIONS,
-    durationMs: 90 * SECOND_MS,
-    ratePerSecond: () => 2_000,
-    faults: () => [
-      distance(15 * SECOND_MS, 2, "is cut off", { isCutThere: true, isCutBack: true }),
-      distance(75 * SECOND_MS, 2, "is back", { isCutThere: false, isCutBack: false }),
-    ],
-  },
-  {
-    name: "regions-chaos",
-    about: "the ways between three regions are slow, lossy or cut, and processes die, at random",
-    options: { ...THREE_REGIONS, skewMsMax: MINUTE_MS },
-    durationMs: 15 * SECOND_MS,
-    ratePerSecond: () => 3_000,
-    faults: (options, random) =>
-      Array.from({ length: 40 }, (_, i) =>
-        i % 4 === 0
-          ? dies(random.below(15 * SECOND_MS), random.below(options.nodes))
-          : randomDistanceFault(random.below(15 * SECOND_MS), options, random),
-      ),
-  },
-  {
     name: "chaos",
     about: "processes die and are replaced, and the network is slow, lossy or cut, at random",
     options: {
@@ -276,6 +156,13 @@ export const scenarios: readonly Scenario[] = [
     faults: (options, random) =>
       Array.from({ length: 40 }, () => randomFault(random.below(15 * SECOND_MS), options, random)),
   },
+];
+
+/** All scenarios. */
+export const scenarios: readonly Scenario[] = [
+  ...ONE_REGION,
+  ...REGIONAL,
+  ...ONE_REGION.filter(({ name }) => OVER_REGIONS.includes(name)).map(overRegions),
 ];
 
 /** The scenario of that name. */

@@ -2,18 +2,20 @@ import { describe, expect, it } from "vitest";
 import { brokenPromise } from "./bounds.js";
 import type { Fault } from "./faults.js";
 import { agreementsOf, runScenario } from "./run.js";
-import { type Scenario, scenarioOf, scenarios } from "./scenarios.js";
+import type { Scenario } from "./scenario.js";
+import { scenarioOf, scenarios } from "./scenarios.js";
 import { shrinkFaults } from "./shrink.js";
 import type { Across } from "./world/regional-policy.js";
 
 /** How many random schedules of faults; a soak runs many more. */
-const SEEDS = Number(process.env.SLUICE_SIM_SEEDS ?? 6);
-const FEW = { nodes: 6, factor: 0.05 };
+const SEEDS = Number(process.env.SLUICE_SIM_SEEDS ?? 2);
+const FEW = { nodes: 4, factor: 0.03 };
 
 const { tookMs: _, ...sample } = await runScenario({
   scenario: scenarioOf("chaos"),
   consistency: "leased",
   seed: 7,
+  ...FEW,
 });
 
 it("repeats from its seed to the last figure", async () => {
@@ -21,12 +23,14 @@ it("repeats from its seed to the last figure", async () => {
     scenario: scenarioOf("chaos"),
     consistency: "leased",
     seed: 7,
+    ...FEW,
   });
   expect(again).toMatchObject(sample);
   const other = await runScenario({
     scenario: scenarioOf("chaos"),
     consistency: "leased",
     seed: 8,
+    ...FEW,
   });
   expect(other.admitted).not.toBe(sample.admitted);
 });
@@ -39,7 +43,7 @@ describe.each(["strict", "leased"] as const)("%s", (consistency) => {
   );
   it.each(agreements)("keeps its promises: %s, %s", async (_, __, across, scenario) => {
     const run = { scenario, consistency, seed: 1, ...FEW };
-    const result = await runScenario(across === undefined ? run : { ...run, across });
+    const result = await runScenario(across === undefined ? run : { ...run, across, factor: 0.06 });
     expect(result.decisions).toBeGreaterThan(1_000);
     expect(result.admitted).toBeGreaterThan(0);
     expect(brokenPromise(result)).toBeUndefined();
@@ -53,7 +57,7 @@ describe.each(["strict", "leased"] as const)("%s", (consistency) => {
     }
   });
 
-  it.each(["central", "split", "leased"] as const)(
+  it.each(["central", "split", "learned", "leased"] as const)(
     `never exceeds a window over three regions, whatever fails between them, from ${SEEDS} seeds: %s`,
     async (across) => {
       const scenario = scenarioOf("regions-chaos");
@@ -86,6 +90,30 @@ describe("a caller that asks in each of three regions in turn", () => {
       expect(overshoot, across).toBe(0);
       expect(admitted, across).toBeGreaterThan(1_000);
     }
+  });
+});
+
+describe("shares that regions learn", () => {
+  const both = async (name: string, factor: number) => {
+    const run = { scenario: scenarioOf(name), consistency: "strict" as const, seed: 1, factor };
+    const [byWeight, learned] = await Promise.all([
+      runScenario({ ...run, across: "split" }),
+      runScenario({ ...run, across: "learned" }),
+    ]);
+    expect(learned.overshoot).toBe(0);
+    return { byWeight, learned };
+  };
+
+  it("stay by weight where demand is even, in regions that are 200 ms apart", async () => {
+    const { byWeight, learned } = await both("regions-overload", 0.5);
+    expect(learned.admitted).toBeGreaterThanOrEqual(0.99 * byWeight.admitted);
+    expect(learned.early).toBeLessThan(byWeight.early + 0.01);
+  });
+
+  it("follow demand in one region, which gets much more than by weight", async () => {
+    const { byWeight, learned } = await both("regions-uneven", 1);
+    expect(learned.admitted).toBeGreaterThan(1.7 * byWeight.admitted);
+    expect(learned.early).toBeLessThan(byWeight.early / 2);
   });
 });
 

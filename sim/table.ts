@@ -18,6 +18,11 @@ const COLUMNS: readonly [string, (result: RunResult) => string][] = [
     "recovered after",
     ({ recoveryMs }) => (recoveryMs === undefined ? "–" : `${(recoveryMs / 1_000).toFixed(1)} s`),
   ],
+  [
+    "decisions/s a process",
+    ({ decisionsPerNodeSecond: each }) => Math.round(each).toLocaleString("en"),
+  ],
+  ["store calls/s", ({ storeCallsPerSecond: calls }) => Math.round(calls).toLocaleString("en")],
   ["store calls per 1,000", ({ storeCallsPerThousand }) => storeCallsPerThousand.toFixed(1)],
   ["bytes per 1,000", ({ bytesPerThousand }) => Math.round(bytesPerThousand).toLocaleString("en")],
   [

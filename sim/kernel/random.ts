@@ -49,14 +49,15 @@ export class Random {
   /** How many arrivals there are where `mean` are expected. */
   poisson(mean: number): number {
     // Beyond some dozens the normal distribution is as good, and takes the same time for any mean.
-    if (mean > 60) return Math.max(0, Math.round(mean + Math.sqrt(mean) * this.#normal()));
+    if (mean > 60) return Math.max(0, Math.round(mean + Math.sqrt(mean) * this.normal()));
     const floor = Math.exp(-mean);
     let count = 0;
     for (let product = this.fraction(); product > floor; product *= this.fraction()) count++;
     return count;
   }
 
-  #normal(): number {
+  /** A number of the normal distribution with mean 0 and standard deviation 1. */
+  normal(): number {
     const radius = Math.sqrt(-2 * Math.log(1 - this.fraction()));
     return radius * Math.cos(2 * Math.PI * this.fraction());
   }

@@ -13,7 +13,7 @@ const LEFT = 72;
 const WIDTH = 720;
 const PANEL_WIDTH = WIDTH - LEFT - 16;
 const PANEL_HEIGHT = 120;
-const TOP = 56;
+const TOP = 80;
 const GAP = 44;
 const HEIGHT = TOP + 2 * PANEL_HEIGHT + GAP + 32;
 const TICKS = 4;
@@ -25,7 +25,7 @@ const STYLE = `
     .page { fill: #ffffff; stroke: #d0d7de }
     .grid { stroke: #d0d7de; fill: none }
     .line { fill: none; stroke-width: 1.5 }
-    .c0 { stroke: #1f6feb } .c1 { stroke: #1a7f37 } .c2 { stroke: #bf8700 } .c3 { stroke: #cf222e } .c4 { stroke: #8250df }
+    .c0 { stroke: #1f6feb } .c1 { stroke: #1a7f37 } .c2 { stroke: #bf8700 } .c3 { stroke: #cf222e } .c4 { stroke: #8250df } .c5 { stroke: #bf3989 }
     @media (prefers-color-scheme: dark) {
       text { fill: #9198a1 }
       .title { fill: #f0f6fc }
@@ -65,8 +65,8 @@ ${[...lines.map(drawLegend), ...panels, drawTimes(slices)].join("\n")}
 }
 
 function drawLegend({ label }: Line, i: number): string {
-  const x = 300 + i * 84;
-  return `  <path class="line c${i}" d="M${x} 18h18"/><text x="${x + 24}" y="22">${label}</text>`;
+  const x = LEFT + i * 104;
+  return `  <path class="line c${i}" d="M${x} 42h18"/><text x="${x + 24}" y="46">${label}</text>`;
 }
 
 function drawPanel(

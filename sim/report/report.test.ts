@@ -45,7 +45,7 @@ it("draws a line for each run, on an axis that starts at 0", () => {
   const slice = { admitted: 30, refused: 0, early: 1, excess: 0 };
   const lines = ["strict", "leased"].map((label) => ({ label, timeline: [slice, slice] }));
   const svg = toPlot("A flood", lines);
-  expect(svg.match(/class="line c[01]" d="M72/g)).toHaveLength(4);
+  expect(svg.match(/class="line c[01]" d="M72 [\d.]+L/g)).toHaveLength(4);
   expect(svg).toContain(">500<");
   expect(svg).toContain("0.2 s");
 });

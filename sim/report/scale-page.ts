@@ -10,12 +10,14 @@ import { toPlot } from "./plot.js";
 
 /** The page and its plots, from the root of the repository. */
 const PAGE = "docs/scale.md";
-const CHARTS = "docs/charts";
+const CHARTS = "docs/scale";
 const BENCHMARKS = "docs/benchmarks.md";
 
 /** The load that the page answers for, and the scenario that stands for it. */
 const DECISIONS_PER_SECOND = 50_000_000;
 const FLEET = "fleet";
+/** The scenario whose links are shown one by one. */
+const LINKS = "regions";
 
 /** Scenarios in which the course of time says more than a sum. */
 const PLOTTED = [
@@ -25,6 +27,8 @@ const PLOTTED = [
   "store-restart",
   "rolling-deploy",
   "region-partition",
+  "regions-flash-crowd",
+  "regions-store-restart",
 ];
 
 /** Writes the page and its plots. The results are those of one seed, of every scenario. */
@@ -32,10 +36,7 @@ export function writeScalePage(results: readonly RunResult[], root: string): voi
   const costs = readCosts(readFileSync(join(root, BENCHMARKS), "utf8"));
   mkdirSync(join(root, CHARTS), { recursive: true });
   for (const name of PLOTTED)
-    writeFileSync(
-      join(root, CHARTS, `sim-${name}.svg`),
-      toPlot(aboutOf(name), linesOf(results, name)),
-    );
+    writeFileSync(join(root, CHARTS, `${name}.svg`), toPlot(aboutOf(name), linesOf(results, name)));
   writeFileSync(join(root, PAGE), toPage(results, costs));
 }
 
@@ -70,7 +71,23 @@ long after the last fault callers were still refused early more often than befor
 
 ${toTable(results)}
 
-${PLOTTED.map((name) => `![${aboutOf(name)}](charts/sim-${name}.svg)`).join("\n\n")}
+${PLOTTED.map((name) => `![${aboutOf(name)}](scale/${name}.svg)`).join("\n\n")}
+
+In plots of regions, rules are strict.
+
+## Bytes over each link
+
+The scenario \`${LINKS}\`, in kilobytes a second: between processes and the store of their region, and between two regions.
+\`npm run sim -- SCENARIO --json\` has the same of every run.
+
+${toLinksTable(results)}
+
+## Which agreements run
+
+A scenario of one region runs under every \`consistency\`. One with regions runs under every \`across\`, and under \`split\` also
+with learned shares, each with \`strict\` and \`leased\`. \`eventual\` and \`local\` are refused with any \`across\` but \`each\`,
+because they don't count in a region's store before they admit; with \`each\` they do in each region what they do in one.
+\`home-lost\` runs only where there is a home region that decides: \`central\` and \`leased\`.
 
 ## Scenarios in words
 
@@ -104,12 +121,26 @@ function toNeedsTable(results: readonly RunResult[], costs: Costs): string {
   return toMarkdown([head, ...rows], 1);
 }
 
+/** A line for each consistency; with regions, for each `across` of strict rules. */
 function linesOf(results: readonly RunResult[], name: string) {
-  const runs = results.filter(({ scenario }) => scenario === name);
-  return runs.map(({ consistency, across, timeline }) => ({
-    label: across === undefined ? consistency : `${across}, ${consistency}`,
-    timeline,
-  }));
+  return results
+    .filter(({ scenario }) => scenario === name)
+    .filter(({ across, consistency }) => across === undefined || consistency === "strict")
+    .map(({ consistency, across, timeline }) => ({ label: across ?? consistency, timeline }));
+}
+
+/** What went over each link in the scenario with regions and no fault. */
+function toLinksTable(results: readonly RunResult[]): string {
+  const runs = results.filter(({ scenario }) => scenario === LINKS);
+  const names = [...new Set(runs.flatMap((run) => Object.keys(run.linkBytesPerSecond)))].sort(
+    (a, b) => a.length - b.length,
+  );
+  const rows = runs.map(({ across, consistency, linkBytesPerSecond: bytes }) => [
+    across ?? "",
+    consistency,
+    ...names.map((name) => ((bytes[name] ?? 0) / 1_000).toFixed(1)),
+  ]);
+  return toMarkdown([["across", "consistency", ...names], ...rows], 2);
 }
 
 function aboutOf(name: string): string {

@@ -1,5 +1,6 @@
-// A network between a process and a store. Messages take time, and packets are lost, which delays a message as TCP does.
-// While a direction is cut, what is sent that way never arrives.
+// A network between a process and a store. Messages take time and arrive in the order in which they were sent, and packets
+// are lost, which delays a message and those behind it, as TCP does. While a direction is cut, what is sent that way never
+// arrives.
 
 import type { Random } from "../kernel/random.js";
 import type { Simulation } from "../kernel/simulation.js";
@@ -30,6 +31,9 @@ export class Link {
   readonly #random: Random;
   readonly #state: LinkState;
   readonly #counts: LinkCounts;
+  /** When the latest message of each direction arrives. */
+  #thereAtMs = 0;
+  #backAtMs = 0;
 
   constructor(simulation: Simulation, random: Random, state: LinkState, counts: LinkCounts) {
     this.#simulation = simulation;
@@ -41,15 +45,18 @@ export class Link {
   /** Sends a message to the store, which gets it in a while, or never. */
   sendThere(bytes: number, deliver: () => void): void {
     this.#counts.bytes += bytes;
-    if (!this.#state.isCutThere) this.#simulation.after(this.#delayMs(), deliver);
+    if (this.#state.isCutThere) return;
+    const { nowMs } = this.#simulation;
+    this.#thereAtMs = Math.max(this.#thereAtMs, nowMs + this.#delayMs());
+    this.#simulation.after(this.#thereAtMs - nowMs, deliver);
   }
 
   /** Sends an answer back at `atMs`, now or later. */
   sendBack(bytes: number, atMs: number, deliver: () => void): void {
     this.#counts.bytes += bytes;
     if (this.#state.isCutBack) return;
-    const waitMs = atMs - this.#simulation.nowMs;
-    this.#simulation.afterAwaited(waitMs + this.#delayMs(), deliver);
+    this.#backAtMs = Math.max(this.#backAtMs, atMs + this.#delayMs());
+    this.#simulation.afterAwaited(this.#backAtMs - this.#simulation.nowMs, deliver);
   }
 
   #delayMs(): number {

@@ -38,10 +38,16 @@ export interface NodeOptions {
 export interface Decider {
   check(key: string): MaybePromise<Decision>;
   close(): MaybePromise<void>;
+  /** Makes a region home, whose old home region can't be reached. Absent if there are no regions. */
+  promote?(region: string): Promise<void>;
+  /** How old the latest counts are that other regions have of it, by region; nothing unless counts are merged. */
+  readonly lagsMs?: () => Iterable<readonly [string, number]>;
 }
 
 /** What a process is made of. */
 export interface NodeParts {
+  /** No other process has it, not even one that takes its place. */
+  readonly id: number;
   readonly clock: NodeClock;
   /** Every store that it can reach. */
   readonly remotes: readonly RemoteStore[];
@@ -65,8 +71,21 @@ export class Node {
     return last.decidedAtMs;
   }
 
+  get id(): number {
+    return this.#parts.id;
+  }
+
+  get lagsMs(): Iterable<readonly [string, number]> {
+    return this.#parts.decider.lagsMs?.() ?? [];
+  }
+
   check(key: string): MaybePromise<Decision> {
     return this.#parts.decider.check(key);
+  }
+
+  /** An operator makes a region home, on this process. */
+  async promote(region: string): Promise<void> {
+    await this.#parts.decider.promote?.(region);
   }
 
   /** The process dies: nothing that it had planned happens, and no answer reaches it. */

@@ -2,13 +2,13 @@
 // a rule that says how regions agree.
 
 import type { Limit } from "sluice";
-import { createPolicy } from "sluice/rules";
+import { createPolicy, homeControl } from "sluice/rules";
 import type { NodeClock } from "../kernel/node-clock.js";
 import { type Decider, type NodeOptions, toGuarded } from "./node.js";
 import type { RemoteStore } from "./remote-store.js";
 
-/** How regions agree; as in a rule. */
-export const ACROSS = ["each", "central", "split", "leased", "merged"] as const;
+/** How regions agree; as in a rule, and `split` once more with shares that are learned. */
+export const ACROSS = ["each", "central", "split", "learned", "leased", "merged"] as const;
 export type Across = (typeof ACROSS)[number];
 
 /** What a process knows of regions. */
@@ -16,6 +16,8 @@ export interface RegionalOptions extends NodeOptions {
   readonly across: Across;
   /** The names of regions; the first is home. */
   readonly regions: readonly string[];
+  /** The region that takes over when the home region is lost; undefined: none does. */
+  readonly standby?: string;
 }
 
 /** The stores that a process reaches. */
@@ -35,19 +37,29 @@ export function toRegionalPolicy(
 ): Decider {
   const { across, consistency, leaseMs, regions, nodes, syncMs } = options;
   const stores = [...all].map(([name, remote]) => [name, toGuarded(clock, remote, options)]);
+  const standby = options.standby === undefined ? {} : { standby: options.standby };
+  const known = {
+    self,
+    home: regions[0],
+    stores: Object.fromEntries(stores),
+    weights: Object.fromEntries(regions.map((name) => [name, 1])),
+    shares: across === "learned" ? ("learned" as const) : ("weights" as const),
+    ...standby,
+  };
   const policy = createPolicy({
     rules: {
       version: 1,
       rules: [
-        { id: "sim", key: "user", limit: options.limits.map(toRuleLimit), consistency, across },
+        {
+          id: "sim",
+          key: "user",
+          limit: options.limits.map(toRuleLimit),
+          consistency,
+          across: across === "learned" ? "split" : across,
+        },
       ],
     },
-    regions: {
-      self,
-      home: regions[0],
-      stores: Object.fromEntries(stores),
-      weights: Object.fromEntries(regions.map((name) => [name, 1])),
-    },
+    regions: known,
     clock,
     leased: { leaseMs },
     merged: { syncMs, nodes: Math.max(1, Math.round(nodes / regions.length)) },
@@ -55,6 +67,15 @@ export function toRegionalPolicy(
   return {
     check: (user) => policy.admit({ method: "GET", path: "/", user }),
     close: () => policy.close(),
+    promote: async (region) => {
+      const control = homeControl(known, { clock });
+      await control.promote(region, { isOldHomeStopped: true });
+      control.close();
+    },
+    lagsMs: () =>
+      (policy.stats.merged ?? []).flatMap(({ peers }) =>
+        peers.map(({ region, lagMs }) => [region, lagMs] as const),
+      ),
   };
 }
 

@@ -5,8 +5,10 @@ import type {
   Charge,
   DecideOptions,
   DepositStore,
+  FenceStore,
   MemoryStore,
   Outcome,
+  RecordStore,
   Settling,
   Store,
   Verdict,
@@ -19,6 +21,9 @@ const CALL_BYTES = 120;
 const CHARGE_BYTES = 60;
 const VERDICT_BYTES = 40;
 
+/** A record is as long as so many charges. */
+const RECORD_CHARGES = 5;
+
 /** Answers of all stores so far; only their order counts. */
 let answers = 0;
 
@@ -26,6 +31,8 @@ let answers = 0;
 export class RemoteStore implements Store {
   readonly isRemote = true;
   readonly deposits: DepositStore;
+  readonly fence: FenceStore;
+  readonly records: RecordStore;
   readonly #link: Link;
   readonly #server: StoreServer;
   /** The true time at which the store did what was answered last, and its place among all answers. */
@@ -46,6 +53,24 @@ export class RemoteStore implements Store {
       deposit: (one) => on(one.place.key, (all, nowMs) => all.deposit({ ...one, nowMs })),
       restore: (place, parts) => on(place.key, (all, nowMs) => all.restore(place, parts, nowMs)),
       withdraw: (one) => on(one.place.key, (all, nowMs) => all.withdraw({ ...one, nowMs })),
+    };
+    const onFence = <T>(act: (fence: FenceStore, nowMs: number) => T) =>
+      this.#call({ key: "", charges: 1 }, (store, nowMs) => act(store.fence, nowMs)) as Promise<
+        Awaited<T>
+      >;
+    this.fence = {
+      read: () => onFence((fence, nowMs) => fence.read(nowMs)),
+      swap: (swap) => onFence((fence, nowMs) => fence.swap({ ...swap, nowMs })),
+      // Runs don't report it.
+      refusals: 0,
+    };
+    const onRecord = <T>(name: string, act: (records: RecordStore, nowMs: number) => T) =>
+      this.#call({ key: name, charges: RECORD_CHARGES }, ({ records }, nowMs) =>
+        act(records, nowMs),
+      ) as Promise<Awaited<T>>;
+    this.records = {
+      read: (name) => onRecord(name, (all, nowMs) => all.read(name, nowMs)),
+      change: (change) => onRecord(change.name, (all, nowMs) => all.change({ ...change, nowMs })),
     };
   }
 

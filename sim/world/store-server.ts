@@ -64,6 +64,11 @@ export class StoreServer {
     this.#isUp = false;
   }
 
+  /** It answers again, with everything that it had. */
+  recover(): void {
+    this.#isUp = true;
+  }
+
   /** It answers again, and has forgotten everything, as Redis does without persistence. */
   restartEmpty(): void {
     this.#isUp = true;

@@ -3,6 +3,7 @@
 
 import type { Limit } from "sluice";
 import { type ExactCounter, toExactCounter } from "./exact-counters.js";
+import type { UnheardUnits } from "./unheard-units.js";
 
 /** Decisions arrive here at most this much later than they were made. */
 const LATE_MS_MAX = 8_192;
@@ -50,9 +51,15 @@ export class Truth {
   readonly #startMs: number;
   // Decisions by the millisecond in which they were made: a strict one is known here only after its answer arrived.
   readonly #waiting: number[][] = Array.from({ length: LATE_MS_MAX }, () => []);
+  /** The processes that made them, where it matters. */
+  readonly #waitingNodes: number[][];
+  /** Undefined unless regions merge their counts. */
+  readonly unheard: UnheardUnits | undefined;
   #nextMs: number;
 
-  constructor(limits: readonly Limit[], callers: number, startMs: number) {
+  constructor(limits: readonly Limit[], callers: number, startMs: number, unheard?: UnheardUnits) {
+    this.unheard = unheard;
+    this.#waitingNodes = unheard === undefined ? [] : this.#waiting.map(() => []);
     this.#counters = limits.map((limit) => toExactCounter(limit, callers));
     this.asked = new Uint32Array(callers);
     this.given = new Uint32Array(callers);
@@ -60,13 +67,14 @@ export class Truth {
     this.#nextMs = startMs;
   }
 
-  /** Notes a decision that was made at `atMs`, not more than {@link LATE_MS_MAX} before `nowMs`. */
-  note(caller: number, isAdmitted: boolean, at: { atMs: number; nowMs: number }): void {
+  /** Notes a decision that was made at `atMs` by a process, not more than {@link LATE_MS_MAX} before `nowMs`. */
+  note(caller: number, isAdmitted: boolean, at: { atMs: number; nowMs: number }, node = 0): void {
     this.#judgeUntil(Math.floor(at.nowMs) - LATE_MS_MAX + 1);
     const atMs = Math.floor(at.atMs);
     if (atMs < this.#nextMs)
       throw new RangeError(`a decision was known ${at.nowMs - atMs} ms late`);
     this.#waiting[atMs % LATE_MS_MAX].push(isAdmitted ? caller : ~caller);
+    if (this.unheard !== undefined) this.#waitingNodes[atMs % LATE_MS_MAX].push(node);
   }
 
   /** Judges everything. */
@@ -79,12 +87,13 @@ export class Truth {
       const decisions = this.#waiting[this.#nextMs % LATE_MS_MAX];
       if (decisions.length === 0) continue;
       const slice = this.#sliceAt(this.#nextMs);
-      for (const decision of decisions)
-        if (decision >= 0) this.#admit(decision, this.#nextMs, slice);
+      for (let i = 0; i < decisions.length; i++)
+        if (decisions[i] >= 0) this.#admit(decisions[i], this.#nextMs, slice, i);
       // Within a millisecond admissions come first: a refusal is early only if there was room for all of them and it.
       for (const decision of decisions)
         if (decision < 0) this.#refuse(~decision, this.#nextMs, slice);
       decisions.length = 0;
+      if (this.unheard !== undefined) this.#waitingNodes[this.#nextMs % LATE_MS_MAX].length = 0;
     }
   }
 
@@ -95,13 +104,15 @@ export class Truth {
     return this.timeline[index];
   }
 
-  #admit(caller: number, atMs: number, slice: Slice): void {
+  #admit(caller: number, atMs: number, slice: Slice, index: number): void {
     this.counts.admitted++;
     slice.admitted++;
     this.asked[caller]++;
     this.given[caller]++;
     let above = 0;
     for (const counter of this.#counters) above = Math.max(above, counter.charge(caller, atMs));
+    if (this.unheard !== undefined)
+      this.unheard.admit(caller, atMs, this.#waitingNodes[atMs % LATE_MS_MAX][index], above);
     if (above === 0) return;
     this.counts.excessUnits++;
     slice.excess++;

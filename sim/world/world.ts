@@ -14,6 +14,7 @@ import { type RegionalOptions, toRegionalPolicy } from "./regional-policy.js";
 import { RemoteStore } from "./remote-store.js";
 import { StoreServer } from "./store-server.js";
 import { Truth } from "./truth.js";
+import { LAG_STEP_MS, UnheardUnits } from "./unheard-units.js";
 
 /** What a caller does after a refusal. */
 export interface RetryBehaviour {
@@ -41,6 +42,9 @@ export interface WorldOptions extends RegionalOptions {
   readonly skewMsMax: number;
 }
 
+/** Between the names of two regions, in that of a link. */
+const BETWEEN = "–";
+
 /** Everything that a scenario acts on. */
 export class World {
   readonly simulation: Simulation;
@@ -51,9 +55,8 @@ export class World {
   readonly network: LinkState;
   /** How each region reaches the home region. That of the home region itself is not used. */
   readonly distances: readonly LinkState[];
-  readonly traffic: LinkCounts = { bytes: 0 };
-  /** What went between regions; it is not part of the other. */
-  readonly distantTraffic: LinkCounts = { bytes: 0 };
+  /** What went over each link: within a region by its name, between two by both: `eu–us`. Without regions it is `store`. */
+  readonly links = new Map<string, LinkCounts>();
   readonly nodes: Node[] = [];
   decisions = 0;
   fallbackDecisions = 0;
@@ -63,6 +66,8 @@ export class World {
   readonly #networkRandom: Random;
   readonly #zipf: Zipf;
   readonly #keys: string[] = [];
+  /** Processes so far, those that have ended included. */
+  #started = 0;
 
   constructor(simulation: Simulation, options: WorldOptions) {
     this.simulation = simulation;
@@ -71,7 +76,9 @@ export class World {
     this.#random = simulation.randomOf("callers");
     this.#networkRandom = simulation.randomOf("network");
     this.#zipf = new Zipf(this.#random, options.callers, options.exponent);
-    const keysMax = Math.max(1_000, Math.min(4 * options.callers, 4_000_000));
+    // Nothing is evicted: a process whose counts are merged has a register of each caller in each other region.
+    const perCaller = options.across === "merged" ? 4 * (options.nodes + 1) : 4;
+    const keysMax = Math.max(1_000, Math.min(perCaller * options.callers, 4_000_000));
     const { chargeMs, shards } = options;
     this.distances = options.regions.map(() => ({ ...options.distance }));
     this.servers = Array.from(
@@ -79,8 +86,10 @@ export class World {
       (_, i) =>
         new StoreServer(simulation, { skewMs: skewOf(i, options), chargeMs, shards, keysMax }),
     );
-    this.truth = new Truth(options.limits, options.callers, START_MS);
+    const unheard = options.across === "merged" ? toUnheard(options) : undefined;
+    this.truth = new Truth(options.limits, options.callers, START_MS, unheard);
     for (let i = 0; i < options.nodes; i++) this.nodes.push(this.#startNode(i));
+    if (unheard !== undefined) this.#watchLags(unheard);
   }
 
   /** The shared store, or that of the home region. */
@@ -91,6 +100,16 @@ export class World {
   /** Calls that all stores answered. */
   get storeCalls(): number {
     return this.servers.reduce((sum, { calls }) => sum + calls, 0);
+  }
+
+  /** What went within regions, and between them. */
+  get traffic(): { readonly bytes: number; readonly distantBytes: number } {
+    let [bytes, distantBytes] = [0, 0];
+    for (const [name, counts] of this.links) {
+      if (name.includes(BETWEEN)) distantBytes += counts.bytes;
+      else bytes += counts.bytes;
+    }
+    return { bytes, distantBytes };
   }
 
   /** How many requests have no answer yet, those of processes that died apart. */
@@ -114,11 +133,20 @@ export class World {
     this.#askAt(this.nodes[this.#nodeIn(region)], caller, undefined, 1);
   }
 
+  #watchLags(unheard: UnheardUnits): void {
+    const { regions } = this.options;
+    for (const node of this.nodes) {
+      for (const [region, lagMs] of node.lagsMs)
+        unheard.note(node.id, regions.indexOf(region), lagMs, this.simulation.nowMs);
+    }
+    this.simulation.after(LAG_STEP_MS, () => this.#watchLags(unheard));
+  }
+
   #askAt(node: Node, caller: number, retries: RetryBehaviour | undefined, attempt: number): void {
     this.decisions++;
     const decision = node.check(this.#keyOf(caller));
     if (!isThenable(decision)) {
-      this.#note(caller, decision, this.simulation.nowMs);
+      this.#note(node, caller, decision, this.simulation.nowMs);
       if (retries !== undefined) this.#retry(caller, decision, retries, attempt);
       return;
     }
@@ -127,6 +155,7 @@ export class World {
       (answer) => {
         node.unanswered--;
         this.#note(
+          node,
           caller,
           answer,
           isDecidedThere(answer) ? node.decidedAtMs : this.simulation.nowMs,
@@ -142,6 +171,7 @@ export class World {
 
   /** A process dies, and another takes its place. What it had leased stays charged. */
   crash(index: number): void {
+    this.#end(this.nodes[index]);
     this.nodes[index].crash();
     this.nodes[index] = this.#startNode(index);
   }
@@ -149,8 +179,13 @@ export class World {
   /** A process is replaced gracefully: a new one takes its requests, and it returns what it holds. */
   replace(index: number): void {
     const before = this.nodes[index];
+    this.#end(before);
     this.nodes[index] = this.#startNode(index);
     void before.stop();
+  }
+
+  #end({ id }: Node): void {
+    this.truth.unheard?.end(id, this.simulation.nowMs);
   }
 
   #startNode(index: number): Node {
@@ -158,40 +193,46 @@ export class World {
     const skewMs = skewMsMax === 0 ? 0 : this.#random.between(-skewMsMax, skewMsMax);
     const clock = new NodeClock(this.simulation, skewMs);
     const region = index % this.servers.length;
-    const own = this.#reach(this.servers[region], this.network, this.traffic);
+    const id = this.#started++;
+    this.truth.unheard?.start(id, region);
+    const own = this.#reach(this.servers[region], this.network, regions[region] ?? "store");
     if (regions.length === 0) {
       const decider = toLimiter(clock, own, this.options);
-      return new Node({ clock, remotes: [own], decider });
+      return new Node({ id, clock, remotes: [own], decider });
     }
     const all = this.#reachAll(region, own);
     const remotes = [...all.values()];
     const decider = toRegionalPolicy(clock, { self: regions[region], own, all }, this.options);
-    return new Node({ clock, remotes, decider });
+    return new Node({ id, clock, remotes, decider });
   }
 
-  /** The stores that a process of a region reaches: its own and that of the home region, and all if counts are merged. */
+  /** The stores that a process of a region reaches: its own, those of the home region and its standby, and all if counts are merged. */
   #reachAll(region: number, own: RemoteStore): ReadonlyMap<string, RemoteStore> {
-    const { regions, across } = this.options;
+    const { regions, across, standby } = this.options;
     const reached = new Map([[regions[region], own]]);
     for (const [other, name] of regions.entries()) {
-      if (other === region || (other > 0 && across !== "merged")) continue;
+      const isReached = other === 0 || name === standby || across === "merged";
+      if (other === region || !isReached) continue;
       // Between two regions that are not home, the way of the later one counts.
       const way = this.distances[Math.max(region, other)];
-      reached.set(name, this.#reach(this.servers[other], way, this.distantTraffic));
+      const pair = [regions[Math.min(region, other)], regions[Math.max(region, other)]];
+      reached.set(name, this.#reach(this.servers[other], way, pair.join(BETWEEN)));
     }
     return reached;
   }
 
-  #reach(server: StoreServer, network: LinkState, traffic: LinkCounts): RemoteStore {
+  #reach(server: StoreServer, network: LinkState, link: string): RemoteStore {
+    const traffic = this.links.get(link) ?? { bytes: 0 };
+    this.links.set(link, traffic);
     return new RemoteStore(
       new Link(this.simulation, this.#networkRandom, network, traffic),
       server,
     );
   }
 
-  #note(caller: number, decision: Decision, atMs: number): void {
+  #note({ id }: Node, caller: number, decision: Decision, atMs: number): void {
     if (decision.source === "fallback") this.fallbackDecisions++;
-    this.truth.note(caller, decision.allowed, { atMs, nowMs: this.simulation.nowMs });
+    this.truth.note(caller, decision.allowed, { atMs, nowMs: this.simulation.nowMs }, id);
   }
 
   #retry(caller: number, decision: Decision, retries: RetryBehaviour, attempt: number): void {
@@ -233,6 +274,19 @@ export class World {
 function skewOf(region: number, { across, skewMsMax, regions }: WorldOptions): number {
   if (across !== "leased" || region === 0) return 0;
   return Math.round(skewMsMax * ((2 * region) / Math.max(1, regions.length - 1) - 1.5));
+}
+
+/** How long the store of the own region takes for an answer. */
+const ANSWER_MS_MAX = 10;
+
+/** How much regions that merge their counts may not have heard of. */
+function toUnheard({ regions, syncMs, consistency, leaseMs, limits }: WorldOptions): UnheardUnits {
+  const [limit] = limits;
+  // What is leased is announced when it is leased, and may be spent later. A process knows of a decision when its own
+  // region's store has answered.
+  const extraMs = syncMs + ANSWER_MS_MAX + (consistency === "leased" ? leaseMs : 0);
+  const windowMs = limits.length === 1 && "windowMs" in limit ? limit.windowMs : undefined;
+  return new UnheardUnits({ regions: regions.length, extraMs, windowMs });
 }
 
 /** Whether the shared store made the decision, at the instant that it noted. */

@@ -17,8 +17,7 @@ export class RegionServer extends ForwardingStore {
   readonly #skewMs: number;
   #store: MemoryStore;
 
-  constructor(skewMs = 0) {
-    const store = memoryStore({ keysMax: 10_000 });
+  constructor(skewMs = 0, store = memoryStore({ keysMax: 10_000 })) {
     super(store);
     this.#store = store;
     this.#skewMs = skewMs;

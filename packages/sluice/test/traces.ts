@@ -10,7 +10,7 @@ import { TIME_MS_MAX } from "../src/base/clock.js";
 import type { Limit } from "../src/limits/limits.js";
 
 /** How many traces each property runs. */
-export const RUNS = timesFactor(2_500);
+export const RUNS = timesFactor(1_000);
 
 /**
  * As many random traces as a test run has time for, times SLUICE_TRACES_FACTOR. `npm test` runs without it; `npm run

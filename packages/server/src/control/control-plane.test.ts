@@ -42,7 +42,17 @@ describe.each(all)("the control plane in $name", (databases) => {
     const rulesUse = {
       seesResponses: true,
       hasLedger: false,
-      regions: { self: "eu", home: "eu", stores, leaseMs: 5_000, reserve: 0 },
+      regions: {
+        self: "eu",
+        home: "eu",
+        stores,
+        shares: "weights" as const,
+        leaseMs: 5_000,
+        reserve: 0,
+        takeover: "manual" as const,
+        permissionMs: 15_000,
+        promotionWaitMs: 60_000,
+      },
     };
     const plane = new ControlPlane({ database: await databases.ready(), rulesUse });
     const text = RULES.replace("10/minute", "10/minute, across: split");

@@ -22,6 +22,7 @@ const APPLIED = [
   "007-admissions 960258c1a677ed8e",
   "008-entries-by-key f6af156ab8bde4c5",
   "009-act-claims 39cb1cfc62e0e6be",
+  "010-home-region abc04688446f071c",
 ];
 
 const all = testDatabases();

@@ -1,5 +1,5 @@
 // Deposits: budget that a region holds of limits that another region, the home region, counts. A store that processes of
-// a region share may keep them, so that a block that one process leased from home serves all of them. They are
+// a region share may keep them, so that a lease that one process has from home serves all of them. They are
 // beside the store's counters: a deposit is nothing but units that may be taken until they expire.
 
 import type { MaybePromise } from "../base/maybe-promise.js";
@@ -20,7 +20,7 @@ export interface DepositAsk {
   readonly units: number;
   /** Units that expire sooner are not taken: what is taken may be spent until then. */
   readonly lifeMsMin: number;
-  /** Whether the ask is new demand, and may have to fetch the next block: false of one that is repeated. */
+  /** Whether the ask is new demand, and may have to fetch the next lease: false of one that is repeated. */
   readonly isNew: boolean;
   /** The time by the limit's clock and by that of blocks. A store with a clock of its own ignores them. */
   readonly nowMs: number;
@@ -50,16 +50,16 @@ export interface DepositAnswer {
   readonly parts: readonly DepositPart[];
   /** Units that are left and live. */
   readonly left: number;
-  /** Until the full limit is back, as the home region said when it last granted a block. */
+  /** Until the full limit is back, as the home region said when it last granted a lease. */
   readonly resetMs: number;
   /** How long the key is still blocked, Infinity if until it is unblocked; 0 if it is not. */
   readonly blockedMs: number;
-  /** Whether the next block is due, and this caller, and no other for a second, is to fetch it. */
+  /** Whether the next lease is due, and this caller, and no other for a second, is to fetch it. */
   readonly isDue: boolean;
   readonly demand: DepositDemand;
 }
 
-/** A block of budget that was leased from the home region. */
+/** Budget that was leased from the home region. */
 export interface Deposit {
   readonly place: DepositPlace;
   readonly id: string;
@@ -102,9 +102,9 @@ export interface DepositStore {
 export const DEMAND_MS = 5_000;
 /** How long a deposit that has expired can still be withdrawn. */
 export const DEPOSIT_GRACE_MS = 10_000;
-/** How long no other caller fetches the next block. */
+/** How long no other caller fetches the next lease. */
 export const CLAIM_MS = 1_000;
-/** A key that was asked for so often lately is worth a block. */
+/** A key that was asked for so often lately is worth a lease. */
 export const ASKS_WARM = 2;
 /** The most deposits of one key; beyond it those that expire first stay spent. */
 export const DEPOSITS_MAX = 32;

@@ -3,9 +3,12 @@
 
 import type { Verdict } from "../base/decision.js";
 import { SluiceError, show } from "../base/errors.js";
-import { isThenable, type MaybePromise } from "../base/maybe-promise.js";
+import { andThen, isThenable, type MaybePromise } from "../base/maybe-promise.js";
 import type { Limit } from "../limits/limits.js";
 import type { DepositStore } from "./deposit-store.js";
+import type { FenceStore } from "./fence-store.js";
+import type { RecordStore } from "./record-store.js";
+import type { Escalated, RefusalReport } from "./refusal-reports.js";
 import type {
   Charge,
   ChargeReceipt,
@@ -43,7 +46,21 @@ export class ForwardingStore implements Store {
     return this.inner.deposits;
   }
 
+  /** Undefined: what a decorator answers by itself, no fence could stop. Those that answer nothing forward it. */
+  get fence(): FenceStore | undefined {
+    return undefined;
+  }
+
+  get records(): RecordStore | undefined {
+    return this.inner.records;
+  }
+
   decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome> {
+    return this.inner.decide(charges, options);
+  }
+
+  decideByPolicy(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome> {
+    if (this.inner.decideByPolicy !== undefined) return this.inner.decideByPolicy(charges, options);
     return this.inner.decide(charges, options);
   }
 
@@ -78,8 +95,8 @@ export class ForwardingStore implements Store {
     this.inner.keep?.(receipt);
   }
 
-  prepare(limit: Limit): void {
-    this.inner.prepare?.(limit);
+  prepare(limit: Limit, counter?: Counter): void {
+    this.inner.prepare?.(limit, counter);
   }
 
   forget(counter: Counter): void {
@@ -98,6 +115,32 @@ export class ForwardingStore implements Store {
     return this.inner.unblock(scope, key);
   }
 
+  escalate(reports: readonly RefusalReport[]): MaybePromise<readonly Escalated[]> {
+    if (this.inner.escalate === undefined) {
+      const seen = "the store has no escalate(), which rules with escalate need";
+      throw new SluiceError("SLUICE_OPTION_INVALID", seen);
+    }
+    return andThen(this.inner.escalate(reports), (escalated) => {
+      for (const [i, { blockMs }] of escalated.entries()) {
+        if (blockMs === 0) continue;
+        const { key, blockScopes, nowMs } = reports[i];
+        const until = { untilMs: nowMs + blockMs, nowMs };
+        for (const scope of blockScopes) this.learnBlock(scope, key, until);
+      }
+      return escalated;
+    });
+  }
+
+  /**
+   * Called with each block that `escalate` made in the inner store. A decorator that keeps something of keys in this
+   * process overrides it. Must not throw.
+   */
+  protected learnBlock(
+    _scope: string,
+    _key: string,
+    _until: { untilMs: number; nowMs: number },
+  ): void {}
+
   reset(charges: readonly Charge[]): MaybePromise<void> {
     return this.inner.reset(charges);
   }
@@ -109,5 +152,9 @@ export class ForwardingStore implements Store {
 
 /** A store that belongs to another owner: what is built on it can't close it. */
 export class BorrowedStore extends ForwardingStore {
+  override get fence(): FenceStore | undefined {
+    return this.inner.fence;
+  }
+
   override close(): void {}
 }

@@ -27,6 +27,11 @@ export function toGuarded(store: Store, care: StoreCare): Store {
   return fill(byClock, clock, () => resilient(store, { clock }));
 }
 
+/** Whether other processes may share the store: one with a guard in front is behind a network too. */
+export function isShared({ isRemote, isGuarded }: Store): boolean {
+  return isRemote === true || isGuarded === true;
+}
+
 /** The store that a decorator with these options asks: guarded by its clock if it is remote. */
 export function guardedFor(store: Store, options: { clock?: Clock } | undefined): Store {
   const clock = options?.clock ?? systemClock;

@@ -5,6 +5,9 @@ import type { Verdict } from "../base/decision.js";
 import type { MaybePromise } from "../base/maybe-promise.js";
 import type { Limit } from "../limits/limits.js";
 import type { DepositStore } from "./deposit-store.js";
+import type { FenceStore } from "./fence-store.js";
+import type { RecordStore } from "./record-store.js";
+import type { Escalated, RefusalReport } from "./refusal-reports.js";
 
 /**
  * What happens when a store does not answer: `open` admits, `closed` refuses, `local` decides in this
@@ -25,6 +28,11 @@ export interface Counter {
   readonly onStoreFailure?: FailurePolicy;
   /** How long the store may take for a decision. Default: what the decorator was given. */
   readonly timeoutMs?: number;
+  /**
+   * The epoch of the home region under which it is counted: a store that is not home under this epoch refuses every
+   * call with `SLUICE_HOME_FENCED`. All counters of a call have the same. Absent: the store does not look.
+   */
+  readonly epoch?: number;
   /** What a ledger does besides counting. Absent if the counter is not that of a durable rule. */
   readonly durable?: DurableOptions;
 }
@@ -106,8 +114,14 @@ export interface Store {
   readonly isGuarded?: boolean;
   /** Where processes of a region keep what they lease from the home region. Default: rules can't be `across: leased` here. */
   readonly deposits?: DepositStore | undefined;
+  /** Where it is recorded which region is home. Default: the store can't be a home region's that has a standby. */
+  readonly fence?: FenceStore | undefined;
+  /** What users of the store agree on besides counters. Default: regions can't learn shares over it. */
+  readonly records?: RecordStore | undefined;
   /** Charges all or nothing: if any enforced charge is refused, none is taken. */
   decide(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome>;
+  /** Decides by the failure policy of each limit, without asking. Default: `decide`. */
+  decideByPolicy?(charges: readonly Charge[], options?: DecideOptions): MaybePromise<Outcome>;
   /** Returns what `decide` would answer, with what is left now. Charges nothing. */
   peek(charges: readonly Charge[], options?: PeekOptions): MaybePromise<readonly Verdict[]>;
   /** The hot path of one charge without a receipt, where a store has a shorter one. */
@@ -128,10 +142,10 @@ export interface Store {
    */
   keep?(receipt: ChargeReceipt): void;
   /**
-   * Sets aside what counters of this limit will need, so that no request has to wait for it. Default:
-   * there is nothing to set aside.
+   * Sets aside what counters of this limit will need, so that no request has to wait for it, and what `counter` alone
+   * will need if it is given. Default: there is nothing to set aside.
    */
-  prepare?(limit: Limit): void;
+  prepare?(limit: Limit, counter?: Counter): void;
   /**
    * Says that a counter is no longer used, for limits that come and go: after a while the store may drop what was
    * counted under it. Open receipts can still be settled. Default: the store keeps nothing for a counter.
@@ -144,8 +158,13 @@ export interface Store {
   refund(charges: readonly Charge[]): MaybePromise<RefundedUnits>;
   /** Refuses every charge of this scope and key until then, by the time of `blockNowMs`. */
   block(scope: string, key: string, until: { untilMs: number; nowMs: number }): MaybePromise<void>;
-  /** Ends a block immediately. */
+  /** Ends a block immediately, and forgets the level and the refusals of the key in this scope. */
   unblock(scope: string, key: string): MaybePromise<void>;
+  /**
+   * Counts refusals, and blocks keys that were refused too often, for longer each time. Returns what became of each key,
+   * in order. A longer block that is in force stays. Default: rules with `escalate` can't be counted here.
+   */
+  escalate?(reports: readonly RefusalReport[]): MaybePromise<readonly Escalated[]>;
   /** Forgets what was used; the cost of the charges does not matter. Blocks stay. */
   reset(charges: readonly Charge[]): MaybePromise<void>;
   /** Lets go of everything. Every later call is an error. */
@@ -192,6 +211,7 @@ export interface SyncStore extends Store {
   refund(charges: readonly Charge[]): void;
   block(scope: string, key: string, until: { untilMs: number; nowMs: number }): void;
   unblock(scope: string, key: string): void;
+  escalate?(reports: readonly RefusalReport[]): readonly Escalated[];
   reset(charges: readonly Charge[]): void;
   close(): void;
 }

@@ -5,9 +5,11 @@
 import { connect } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { CancelTimer } from "../../src/base/clock.js";
+import { solveChallenge } from "../../src/http/challenge/proof-of-work.js";
 import { concurrency, fixedWindow, type Limit, tokenBucket } from "../../src/limits/limits.js";
 import { parseRules } from "../../src/rules/parse/parse.js";
 import { createPolicy } from "../../src/rules/policy/create-policy.js";
+import { memoryStore } from "../../src/stores/memory/memory-store.js";
 import { ManualClock } from "../../src/testing/manual-clock.js";
 import type {
   CaseHandler,
@@ -82,6 +84,8 @@ export function describeFramework(harness: FrameworkHarness): void {
 
 function toStage(harness: FrameworkHarness, running: RunningServer[]): Stage {
   const clock = new WatchedClock(START_MS);
+  // Small: setting memory aside for a million keys takes longer than most cases.
+  const store = memoryStore({ keysMax: 1_000 });
   const seen: CaseRequest[] = [];
   const start = async (limit: LimitArguments, handle: CaseHandler): Promise<Caller> => {
     const server = await harness.start(limit, (request) => {
@@ -101,10 +105,10 @@ function toStage(harness: FrameworkHarness, running: RunningServer[]): Stage {
     clock,
     seen,
     serveRules: (rules, handle = greet, http) => {
-      const policy = createPolicy({ rules: parseRules({ version: 1, rules }), clock });
+      const policy = createPolicy({ rules: parseRules({ version: 1, rules }), clock, store });
       return start(http === undefined ? [policy] : [policy, http], handle);
     },
-    serve: (options, handle = greet) => start([{ clock, ...options }], handle),
+    serve: (options, handle = greet) => start([{ clock, store, ...options }], handle),
   };
 }
 
@@ -186,6 +190,34 @@ const cases: readonly Case[] = [
       expect(response.headers.get("x-ratelimit-reset")).toBe(String(START_MS / 1000 + 60));
       expect(response.headers.get("retry-after")).toBeNull();
       expect(await response.text()).toBe("made");
+    },
+  ],
+  [
+    "offers a challenge beyond the limit, and takes its pass in a header and as a cookie, once",
+    async ({ serve, seen }) => {
+      const challenge = { secrets: "a secret of at least thirty-two characters", difficulty: 2 };
+      const call = await serve({ limit: one(), onExceed: "challenge", challenge });
+      const send = (headers: Record<string, string> = {}) => call("/", { headers });
+      const solve = async () => {
+        const body = (await (await send()).json()) as {
+          challenge: { token: string; bits: number };
+        };
+        return solveChallenge(body.challenge);
+      };
+      expect((await send()).status).toBe(200);
+      const pass = await solve();
+      expect((await send({ "sluice-pass": pass })).status).toBe(200);
+      expect((await send({ "sluice-pass": pass })).status).toBe(429);
+      const kept = await send({ "sluice-solution": await solve() });
+      expect(kept.status).toBe(200);
+      const [cookie] = kept.headers.get("set-cookie")?.split(";") ?? [];
+      expect((await send({ cookie: cookie ?? "" })).status).toBe(200);
+      expect(seen.length).toBe(3);
+      const page = await send({ accept: "text/html" });
+      expect(page.status).toBe(429);
+      expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+      expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; /);
+      expect(await page.text()).toMatch(/^<!doctype html>/);
     },
   ],
   [

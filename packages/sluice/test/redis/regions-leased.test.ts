@@ -112,7 +112,7 @@ describe("three regions that lease from one", () => {
     expect(regionLeased?.leases).toBeLessThan(20);
   });
 
-  it("share a block between the processes of a region", async () => {
+  it("share a lease between the processes of a region", async () => {
     const rule = { limit: limit(1_000_000) };
     const [first, second] = [policyIn("us", { rule }), policyIn("us", { rule })];
     await rounds([first], 5, 20);

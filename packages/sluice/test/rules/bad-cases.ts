@@ -32,11 +32,11 @@ function together(what: string, text: string, ...problems: string[]): BadRules {
 
 const UNITS_MAX = 2 ** 51;
 const LIMITS =
-  "a rate such as 100/minute or 100/5m, or an object with one of tokenBucket, leakyBucket, fixedWindow, slidingWindowCounter, slidingWindowLog, concurrency, quota";
+  "a rate such as 100/minute or 100/5m, or an object with one of tokenBucket, leakyBucket, fixedWindow, slidingWindowCounter, slidingWindowLog, concurrency, quota, sketch";
 const DURATION = (max: number) =>
   `a whole number of milliseconds from 1 to ${max} or a string such as 500ms, 10s, 5m, 1h or 7d`;
 const RULE_FIELDS =
-  "id, enabled, match, key, onMissing, limit, tiers, overrides, cost, settle, when, onExceed, delayMsMax, rollout, consistency, across, durable, onStoreFailure, timeoutMs, priority, expose, shards, exempt, windowJitter";
+  "id, enabled, match, key, onMissing, limit, tiers, overrides, cost, settle, when, onExceed, passUnits, delayMsMax, escalate, rollout, consistency, across, durable, onStoreFailure, timeoutMs, priority, requestPriority, expose, shards, exempt, windowJitter";
 
 const bucket = "limit: { tokenBucket: { capacity: 10, refillPerSecond: 1 } }";
 
@@ -168,12 +168,12 @@ export const badRules: readonly BadRules[] = [
     rule(
       "limit:\n  fixedWindow: { limit: 1, windowMs: 1s }\n  concurrency: { limit: 1, permitMs: 1s }",
     ),
-    'rule "login": limit must be exactly one of tokenBucket, leakyBucket, fixedWindow, slidingWindowCounter, slidingWindowLog, concurrency, quota, got {"fixedWindow":{"limit":1,"windowMs":"1s"},"concurrency":{"limit":1,"permitMs":"… (sluice.yaml:4)',
+    'rule "login": limit must be exactly one of tokenBucket, leakyBucket, fixedWindow, slidingWindowCounter, slidingWindowLog, concurrency, quota, sketch, got {"fixedWindow":{"limit":1,"windowMs":"1s"},"concurrency":{"limit":1,"permitMs":"… (sluice.yaml:4)',
   ),
   structural(
     "an unknown algorithm",
     rule("limit: { tokenbucket: { capacity: 1 } }"),
-    'rule "login": limit.tokenbucket is unknown, did you mean tokenBucket? known: tokenBucket, leakyBucket, fixedWindow, slidingWindowCounter, slidingWindowLog, concurrency, quota (sluice.yaml:4)',
+    'rule "login": limit.tokenbucket is unknown, did you mean tokenBucket? known: tokenBucket, leakyBucket, fixedWindow, slidingWindowCounter, slidingWindowLog, concurrency, quota, sketch (sluice.yaml:4)',
   ),
   structural(
     "a capacity that is a word",
@@ -261,17 +261,17 @@ export const badRules: readonly BadRules[] = [
   structural(
     "an unknown dimension",
     rule("limit: 1/second\nkey: session"),
-    'rule "login": key must be one of user, apiKey, tenant, ip, endpoint, global, subnet:24/48, header:name, cookie:name, body:name, attribute:name, got "session" (sluice.yaml:5)',
+    'rule "login": key must be one of user, apiKey, tenant, ip, asn, country, fingerprint, endpoint, global, ipPrefix, ipPrefix/24, ipPrefix:24/48, header:name, cookie:name, body:name, attribute:name, got "session" (sluice.yaml:5)',
   ),
   together(
     "a subnet of more bits than there are",
     rule("limit: 1/second\nkey: [user, subnet:33/48]"),
-    'rule "login": key[1] must be one of user, apiKey, tenant, ip, endpoint, global, subnet:24/48, header:name, cookie:name, body:name, attribute:name, got "subnet:33/48" (sluice.yaml:5)',
+    'rule "login": key[1] must be one of user, apiKey, tenant, ip, asn, country, fingerprint, endpoint, global, ipPrefix, ipPrefix/24, ipPrefix:24/48, header:name, cookie:name, body:name, attribute:name, got "subnet:33/48" (sluice.yaml:5)',
   ),
   together(
     "a header whose name can't be one",
     rule('limit: 1/second\nkey: "header:x y"'),
-    'rule "login": key must be one of user, apiKey, tenant, ip, endpoint, global, subnet:24/48, header:name, cookie:name, body:name, attribute:name, got "header:x y" (sluice.yaml:5)',
+    'rule "login": key must be one of user, apiKey, tenant, ip, asn, country, fingerprint, endpoint, global, ipPrefix, ipPrefix/24, ipPrefix:24/48, header:name, cookie:name, body:name, attribute:name, got "header:x y" (sluice.yaml:5)',
   ),
   together(
     "a dimension twice",
@@ -470,6 +470,36 @@ export const badRules: readonly BadRules[] = [
     "a delay on shards",
     rule(`${bucket}\nkey: global\nonExceed: delay\ndelayMsMax: 1s\nshards: 2`),
     'rule "login": onExceed is delay, which can\'t be split into shards (sluice.yaml:6)',
+  ),
+  together(
+    "a challenge for permits",
+    rule("limit: { concurrency: { limit: 1, permitMs: 1s } }\nonExceed: challenge"),
+    'rule "login": limit is a concurrency limit, which a pass can\'t give back; use onExceed: reject (sluice.yaml:4)',
+  ),
+  together(
+    "a challenge on a shaper",
+    rule("limit: { leakyBucket: { ratePerSecond: 1, queueSize: 1 } }\nonExceed: challenge"),
+    'rule "login": limit is a leakyBucket that shapes, which a pass can\'t give back; use onExceed: reject (sluice.yaml:4)',
+  ),
+  together(
+    "a challenge for all callers together",
+    rule(`${bucket}\nkey: global\nonExceed: challenge`),
+    'rule "login": onExceed is challenge, but key is global: the pass of one caller would lift the limit of all (sluice.yaml:6)',
+  ),
+  together(
+    "units of a pass without a challenge",
+    rule(`${bucket}\npassUnits: 1`),
+    'rule "login": passUnits needs onExceed: challenge (sluice.yaml:5)',
+  ),
+  together(
+    "a pass that is worth less than a request",
+    rule(`${bucket}\ncost: 2\nonExceed: challenge\npassUnits: 1`),
+    'rule "login": passUnits is 1, less than the 2 units that a request costs (sluice.yaml:7)',
+  ),
+  together(
+    "a challenge for a durable quota",
+    rule(`${monthly}\ndurable: true\nonExceed: challenge`),
+    'rule "login": onExceed is challenge, but a durable quota is not given back (sluice.yaml:6)',
   ),
   structural(
     "more than all",

@@ -9,7 +9,7 @@ import { statements } from "../sql/statements.js";
 import { ENTITY_KINDS, type EntityBody, type EntityKind } from "./entity.js";
 
 /** What can be done that changes no entity: only the log has it, and nodes pass over it. */
-export type ActKind = "counter" | "quota" | "node-switch" | "webhook-delivery";
+export type ActKind = "counter" | "quota" | "node-switch" | "webhook-delivery" | "region";
 
 /** What entries can be about. */
 export const AUDIT_KINDS = [
@@ -17,6 +17,7 @@ export const AUDIT_KINDS = [
   "counter",
   "quota",
   "webhook-delivery",
+  "region",
   "node-switch",
 ] as const satisfies readonly AuditKind[];
 

@@ -200,6 +200,7 @@ function waitMsOf({ cost: denied, limit, verdict }: Denial, cost: number): numbe
     }
     case "fixedWindow":
     case "quota":
+    case "sketch":
       // A wait that ends before the window does is a block's: the window may refuse for longer.
       return retryAfterMs === resetMs ? retryAfterMs : undefined;
     default:

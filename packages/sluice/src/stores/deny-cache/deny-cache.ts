@@ -173,6 +173,11 @@ export class DenyCacheStore extends ForwardingStore {
     return this.#clearAround([{ counter: { scope }, key }], () => super.unblock(scope, key));
   }
 
+  protected override learnBlock(scope: string, key: string): void {
+    this.#denials.clear(scope, key);
+    if (this.#underWay === 0) this.#denials.settle();
+  }
+
   override close(): MaybePromise<void> {
     this.#denials.clearAll();
     return super.close();

@@ -218,6 +218,15 @@ export class EventualStore extends ForwardingStore {
     return this.inner.block(scope, key, until);
   }
 
+  protected override learnBlock(
+    scope: string,
+    key: string,
+    until: { untilMs: number; nowMs: number },
+  ): void {
+    this.#sync.blocksVersion++;
+    this.#local.blockAtLeast(scope, key, until);
+  }
+
   override unblock(scope: string, key: string): MaybePromise<void> {
     this.#sync.blocksVersion++;
     this.#local.unblock(scope, key);

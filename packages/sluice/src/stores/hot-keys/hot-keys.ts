@@ -15,6 +15,7 @@ import { isLeasable } from "../leased/leases/leasable.js";
 import { KEY_CHARS_MAX } from "../leased/leases/lease-table.js";
 import type { LeasedStats } from "../leased/leases/leased-stats.js";
 import { MillisecondClock } from "../leased/leases/millisecond-clock.js";
+import type { Escalated, RefusalReport } from "../refusal-reports.js";
 import type {
   Charge,
   ChargeReceipt,
@@ -195,6 +196,10 @@ export class HotKeysStore extends ForwardingStore {
     until: { untilMs: number; nowMs: number },
   ): MaybePromise<void> {
     return this.#leased.block(scope, key, until);
+  }
+
+  override escalate(reports: readonly RefusalReport[]): MaybePromise<readonly Escalated[]> {
+    return this.#leased.escalate(reports);
   }
 
   /** Returns what hot keys hold, then closes the inner store. */

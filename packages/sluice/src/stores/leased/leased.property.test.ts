@@ -22,7 +22,7 @@ import { type MemoryStore, memoryStore } from "../memory/memory-store.js";
 import type { ChargeReceipt, Counter, Outcome } from "../store.js";
 import { type LeasedStore, leased } from "./leased.js";
 
-const TRACES = timesFactor(300);
+const TRACES = timesFactor(120);
 const STEPS = 120;
 const START_MS = Date.UTC(2024, 1, 29, 23, 59, 58);
 

@@ -142,6 +142,10 @@ export class LeasedStore extends ForwardingStore {
     return keepStrict(held, () => this.inner.block(scope, key, until));
   }
 
+  protected override learnBlock(scope: string, key: string): void {
+    this.#leases.returnLeases(this.#leases.leasesIn(scope, key));
+  }
+
   /** Returns what is held of a key. It is strict until it is warm again. Never fails. */
   release(scope: string, key: string): MaybePromise<void> {
     return this.#leases.release(this.#leases.leasesIn(scope, key));

@@ -34,7 +34,7 @@ describe.each(Object.entries(servers))("a store in %s keeps the contract", (_, b
     // Each case has its own names, and so an empty store.
     createStore: (clock) => redisStore(client, { clock, prefix: `case-${count++}` }),
     skip,
-    traces: timesFactor(100),
+    traces: timesFactor(40),
   });
   // Beside each other, because most of a case is waiting for replies. So each takes as long as all that run beside it.
   for (const each of cases) it.concurrent(each.name, toTest(each), 600_000);

@@ -86,9 +86,24 @@ export class KeyNames {
     return tag + toValue(scope);
   }
 
+  /** What is known of the refusals of a key, and its level. A part's name is a number, so none is this one. */
+  escalation(tag: string, scope: string): string {
+    return `${tag}${toValue(scope)}:escalation`;
+  }
+
   /** What a region holds of a limit of another region; see DepositStore. */
   deposits(tag: string, { scope, part, version }: DepositPlace): string {
     return `${tag}${toValue(scope)}:${part}:deposits:${this.#digestOf(version)}`;
+  }
+
+  /** The record of who is home; see FenceStore. */
+  get home(): string {
+    return `${this.#naming.prefix}:{%home}`;
+  }
+
+  /** What users of the store agree on; see RecordStore. It is not about an identity, so it has a tag of its own. */
+  record(name: string): string {
+    return `${this.tag(`record:${name}`)}:record`;
   }
 
   #digestOf(version: string): string {

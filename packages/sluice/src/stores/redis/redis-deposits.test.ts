@@ -74,7 +74,7 @@ describe.each(Object.keys(KINDS))("deposits in %s", (kind) => {
     verbs = toVerbs(store);
   });
 
-  it("have nothing at first, and ask one process to fetch a block for a key that comes again", async () => {
+  it("have nothing at first, and ask one process to fetch a lease for a key that comes again", async () => {
     const first = await verbs.take(3);
     expect(first).toMatchObject({ isCovered: false, parts: [], left: 0, isDue: false });
     expect(first.nowMs).toBe(START_MS);
@@ -128,7 +128,7 @@ describe.each(Object.keys(KINDS))("deposits in %s", (kind) => {
     expect((await verbs.take(1)).isCovered).toBe(false);
   });
 
-  it("ask for the next block when half is spent, or half of their life is over", async () => {
+  it("ask for the next lease when half is spent, or half of their life is over", async () => {
     await verbs.deposit("a", 10, 4_000);
     expect((await verbs.take(5)).isDue).toBe(false);
     expect((await verbs.take(1)).isDue).toBe(true);

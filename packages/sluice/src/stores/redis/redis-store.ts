@@ -7,6 +7,8 @@ import type { Verdict } from "../../base/decision.js";
 import { SluiceError } from "../../base/errors.js";
 import { mergeEqual, spreadVerdicts } from "../charges.js";
 import type { DepositStore } from "../deposit-store.js";
+import type { RecordStore } from "../record-store.js";
+import type { Escalated, RefusalReport } from "../refusal-reports.js";
 import type {
   Charge,
   Counter,
@@ -22,10 +24,13 @@ import { decideAcross } from "./compensation.js";
 import { KeyNames } from "./keys.js";
 import { type Script, scripts } from "./lua/scripts.js";
 import { RedisDeposits } from "./redis-deposits.js";
+import { readEscalated, writeReports } from "./redis-escalation.js";
+import { RedisFence } from "./redis-fence.js";
 import { type RedisStoreOptions, type RedisStoreSetup, toSetup } from "./redis-options.js";
+import { RedisRecords } from "./redis-records.js";
 import { noteIdOf, toProof } from "./script-calls/brief-receipts.js";
 import { type CallTime, CallWriter } from "./script-calls/call-writer.js";
-import { Decisions } from "./script-calls/decision-batches.js";
+import { Decisions, FencedDecisions } from "./script-calls/decision-batches.js";
 import { shiftMsOf } from "./script-calls/limit-numbers.js";
 import { ReplyReader } from "./script-calls/replies.js";
 import { Calls, PeriodUnknown } from "./script-calls/script-calls.js";
@@ -37,15 +42,23 @@ const ITEMS_MAX = 128;
 /** How grant.lua and block.lua read what is not a number of units or milliseconds. */
 const [FORGET_ALL, FOR_EVER, END_BLOCK] = [-1, 0, -1];
 
+/** Something about one key. */
+type Keyed = Pick<Charge, "key">;
+
 /** A store in Redis or Valkey. Made by {@link redisStore}. */
 export class RedisStore implements Store {
   readonly isRemote = true;
   readonly deposits: DepositStore;
+  /** Undefined in a Cluster, where no script can see a record and every counter. */
+  readonly fence: RedisFence | undefined;
+  readonly records: RecordStore;
   readonly #port: RedisPort;
   readonly #setup: RedisStoreSetup;
   readonly #calls: Calls;
   readonly #names: KeyNames;
   readonly #decisions: Decisions;
+  readonly #fence: RedisFence;
+  readonly #fenced: FencedDecisions;
   /** How far the server's clock is ahead of ours, as last seen. */
   #aheadMs = 0;
   #isClosed = false;
@@ -55,20 +68,30 @@ export class RedisStore implements Store {
     this.#port = toPort(client);
     this.#calls = new Calls(this.#port, this.#setup.onWarning);
     this.#names = new KeyNames(this.#setup.naming);
-    this.deposits = new RedisDeposits({
-      calls: this.#calls,
-      names: this.#names,
-      isCluster: this.#port.isCluster,
-      time: () => this.#time(),
-    });
-    this.#decisions = new Decisions({
-      calls: this.#calls,
+    const common = { calls: this.#calls, names: this.#names, time: () => this.#time() };
+    this.deposits = new RedisDeposits({ ...common, isCluster: this.#port.isCluster });
+    this.records = new RedisRecords(common);
+    this.#decisions = this.#toDecisions(this.#calls);
+    this.#fenced = new FencedDecisions((epoch) => this.#toDecisions(this.#fence.callsUnder(epoch)));
+    const [{ isCluster }, { home: name }] = [this.#port, this.#names];
+    this.#fence = new RedisFence({ calls: this.#calls, name, isCluster, time: () => this.#time() });
+    this.fence = isCluster ? undefined : this.#fence;
+  }
+
+  #toDecisions(calls: Pick<Calls, "run">): Decisions {
+    return new Decisions({
+      calls,
       names: this.#names,
       isCluster: this.#port.isCluster,
       idempotencyMs: this.#setup.idempotencyMs,
       time: () => this.#time(),
       onTime: (nowMs) => this.#learnTime(nowMs),
     });
+  }
+
+  #decisionsFor([first]: readonly Charge[]): Decisions {
+    const epoch = first?.counter.epoch;
+    return epoch === undefined ? this.#decisions : this.#fenced.under(epoch);
   }
 
   decide(charges: readonly Charge[], options: DecideOptions = {}): Promise<Outcome> {
@@ -78,7 +101,7 @@ export class RedisStore implements Store {
     const outcome =
       this.#port.isCluster && tags.some((tag) => tag !== tags[0])
         ? this.#decideAcross(merged, options)
-        : this.#decisions.ask({ charges: merged, tags, options });
+        : this.#decisionsFor(merged).ask({ charges: merged, tags, options });
     if (merged === charges) return outcome;
     return outcome.then((whole) => ({
       ...whole,
@@ -124,7 +147,7 @@ export class RedisStore implements Store {
 
   async settle(settlings: readonly Settling[]): Promise<void> {
     await this.#eachGroup(settlings, async (group) => {
-      await this.#call(scripts.settle, (writer) => {
+      await this.#call(scripts.settle, group[0].receipt.counter.epoch, (writer) => {
         for (const settling of group) this.#writeSettling(writer, settling);
       });
       return [];
@@ -156,8 +179,16 @@ export class RedisStore implements Store {
     this.#mustBeOpen();
     const { nowMs, slackMs } = this.#time();
     const args = [nowMs === undefined ? "" : String(nowMs), String(slackMs), String(forMs)];
-    const keys = [this.#names.value(this.#names.tag(key), scope)];
+    const tag = this.#names.tag(key);
+    const keys = [this.#names.value(tag, scope), this.#names.escalation(tag, scope)];
     await this.#calls.run({ script: scripts.block, keys, args });
+  }
+
+  async escalate(reports: readonly RefusalReport[]): Promise<readonly Escalated[]> {
+    return this.#eachGroup(reports, async (group) => {
+      const { keys, args } = writeReports(group, this.#names, this.#time());
+      return readEscalated(await this.#calls.run({ script: scripts.escalate, keys, args }));
+    });
   }
 
   /** Ends the store's own connection; a client that you passed and that it uses as it is stays. */
@@ -172,7 +203,7 @@ export class RedisStore implements Store {
     charges: readonly Charge[],
     next: (reply: ReplyReader, limit: Counter["limit"]) => T,
   ): Promise<readonly T[]> {
-    const reply = await this.#call(script, (writer) => {
+    const reply = await this.#call(script, charges[0].counter.epoch, (writer) => {
       for (const { counter, key, cost } of charges) {
         const tag = this.#names.tag(key);
         writer.numbers.push(
@@ -191,7 +222,7 @@ export class RedisStore implements Store {
 
   async #grant(charges: readonly Charge[], costOf: (charge: Charge) => number): Promise<void> {
     await this.#eachGroup(charges, async (group) => {
-      await this.#call(scripts.grant, (writer) => {
+      await this.#call(scripts.grant, group[0].counter.epoch, (writer) => {
         for (const charge of group) {
           const tag = this.#names.tag(charge.key);
           writer.numbers.push(
@@ -231,14 +262,19 @@ export class RedisStore implements Store {
   }
 
   /** Runs a script, and again with other calendar periods if the server's time needs them. */
-  async #call(script: Script, write: (writer: CallWriter) => void): Promise<ReplyReader> {
+  async #call(
+    script: Script,
+    epoch: number | undefined,
+    write: (writer: CallWriter) => void,
+  ): Promise<ReplyReader> {
     this.#mustBeOpen();
+    const calls = epoch === undefined ? this.#calls : this.#fence.callsUnder(epoch);
     for (let attempt = 1; ; attempt++) {
       const writer = new CallWriter(this.#names);
       write(writer);
       try {
         const args = writer.args(this.#time());
-        const reply = new ReplyReader(await this.#calls.run({ script, keys: writer.keys, args }));
+        const reply = new ReplyReader(await calls.run({ script, keys: writer.keys, args }));
         this.#learnTime(reply.nowMs);
         return reply;
       } catch (error) {
@@ -249,7 +285,7 @@ export class RedisStore implements Store {
   }
 
   /** Does something to all items, those of one slot together, and returns what came, in order. */
-  async #eachGroup<Item extends Charge | Settling, T>(
+  async #eachGroup<Item extends Keyed | Settling, T>(
     items: readonly Item[],
     act: (group: readonly Item[]) => Promise<readonly T[]>,
   ): Promise<readonly T[]> {
@@ -266,7 +302,7 @@ export class RedisStore implements Store {
   }
 
   /** Items that one call can hold: all of them, or in a Cluster those of one identity. */
-  #byTag<Item extends Charge | Settling>(
+  #byTag<Item extends Keyed | Settling>(
     items: readonly Item[],
   ): readonly { members: readonly Item[] }[] {
     const groups = new Map<string, Item[]>();

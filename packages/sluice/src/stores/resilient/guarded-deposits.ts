@@ -11,11 +11,7 @@ import type {
   DepositStore,
   Withdrawal,
 } from "../deposit-store.js";
-import { toUnavailable } from "./store-failure.js";
-import { Guarded } from "./store-guard/store-guard.js";
-
-/** Sends a request under the deadline and the breaker of a store. */
-export type AskGuarded = <T>(request: Guarded<T, T>) => MaybePromise<T>;
+import { type AskGuarded, PlainRequest } from "./plain-request.js";
 
 /** Deposits that fail in time. */
 export class GuardedDeposits implements DepositStore {
@@ -32,48 +28,20 @@ export class GuardedDeposits implements DepositStore {
     const late = ({ parts, nowMs }: DepositAnswer) => {
       if (parts.length > 0) drop(this.#inner.restore(ask.place, parts, nowMs));
     };
-    return this.#ask(new DepositRequest(ask.place, () => this.#inner.take(ask), late));
+    return this.#ask(new PlainRequest(ask.place.key, () => this.#inner.take(ask), late));
   }
 
   deposit(deposit: Deposit): MaybePromise<void> {
-    return this.#ask(new DepositRequest(deposit.place, () => this.#inner.deposit(deposit)));
+    return this.#ask(new PlainRequest(deposit.place.key, () => this.#inner.deposit(deposit)));
   }
 
   restore(place: DepositPlace, parts: readonly DepositPart[], nowMs: number): MaybePromise<void> {
-    return this.#ask(new DepositRequest(place, () => this.#inner.restore(place, parts, nowMs)));
+    return this.#ask(new PlainRequest(place.key, () => this.#inner.restore(place, parts, nowMs)));
   }
 
   withdraw(withdrawal: Withdrawal): MaybePromise<number | undefined> {
-    return this.#ask(new DepositRequest(withdrawal.place, () => this.#inner.withdraw(withdrawal)));
-  }
-}
-
-class DepositRequest<T> extends Guarded<T, T> {
-  override readonly size = 1;
-  override readonly caller: string;
-  readonly #call: () => MaybePromise<T>;
-  readonly #late: ((answer: T) => void) | undefined;
-
-  constructor(place: DepositPlace, call: () => MaybePromise<T>, late?: (answer: T) => void) {
-    super();
-    this.caller = place.key;
-    this.#call = call;
-    this.#late = late;
-  }
-
-  override send(): MaybePromise<T> {
-    return this.#call();
-  }
-
-  override accept(answer: T): T {
-    return answer;
-  }
-
-  override instead(failure: unknown): never {
-    throw toUnavailable(failure);
-  }
-
-  override late(answer: T): void {
-    this.#late?.(answer);
+    return this.#ask(
+      new PlainRequest(withdrawal.place.key, () => this.#inner.withdraw(withdrawal)),
+    );
   }
 }

@@ -6,7 +6,10 @@ import type { Verdict } from "../../base/decision.js";
 import { SluiceError } from "../../base/errors.js";
 import { andThen, isThenable, type MaybePromise } from "../../base/maybe-promise.js";
 import type { DepositStore } from "../deposit-store.js";
+import type { FenceStore } from "../fence-store.js";
 import { ForwardingStore } from "../forwarding-store.js";
+import type { RecordStore } from "../record-store.js";
+import type { Escalated, RefusalReport } from "../refusal-reports.js";
 import type {
   Charge,
   Counter,
@@ -18,14 +21,17 @@ import type {
   Settling,
   Store,
 } from "../store.js";
-import type { BreakerState } from "./circuit-breaker.js";
 import { Deadlines } from "./deadlines.js";
 import { Fallback, isOfFallback } from "./fallback/fallback.js";
 import { FallbackReporter } from "./fallback/fallback-events.js";
 import { GuardedDeposits } from "./guarded-deposits.js";
+import { GuardedRecords } from "./guarded-records.js";
 import { LateIds } from "./late-request-ids.js";
+import type { AskGuarded } from "./plain-request.js";
 import { type ResilientOptions, toSettings } from "./resilient-options.js";
-import { type Guarded, StoreGuard } from "./store-guard/store-guard.js";
+import type { ResilientStats } from "./resilient-stats.js";
+import { mustBeUnguarded } from "./store-failure.js";
+import { answerInstead, type Guarded, StoreGuard } from "./store-guard/store-guard.js";
 import {
   DecideOneRequest,
   DecideRequest,
@@ -37,23 +43,7 @@ import {
 } from "./store-requests.js";
 import { Unsettled } from "./unsettled-receipts.js";
 
-/** Statistics of a resilient store. */
-export interface ResilientStats {
-  /** `closed`: the store is asked. `open`: it is not. `half-open`: one request tries it. */
-  readonly state: BreakerState;
-  /** Since when the circuit breaker is open, in milliseconds since 1970; undefined if it is not. */
-  readonly sinceMs: number | undefined;
-  /** Calls of any verb that the store failed or did not answer in time. */
-  readonly failures: number;
-  /** Decisions that a policy made. */
-  readonly fallbackDecisions: number;
-  /** Decisions that the store admitted too late and that were refunded. */
-  readonly lateRefunded: number;
-  /** Settlements that wait until the store is back. */
-  readonly settlingsWaiting: number;
-  /** Settlements that were dropped: too many waited, or the store was closed before it took them. */
-  readonly unsettled: number;
-}
+export type { ResilientStats } from "./resilient-stats.js";
 
 /** An operator's call may take longer than a decision: no request waits for it. */
 const OPERATOR_MS_MIN = 1_000;
@@ -74,6 +64,7 @@ export class ResilientStore extends ForwardingStore {
   readonly #unsettled: Unsettled;
   readonly #around: ResilientContext;
   readonly #deposits: DepositStore | undefined;
+  readonly #records: RecordStore | undefined;
   #answersLater: boolean;
   #isClosed = false;
 
@@ -98,8 +89,14 @@ export class ResilientStore extends ForwardingStore {
         if (this.#unsettled.size > 0) this.#resend();
       },
     });
-    this.#deposits =
-      inner.deposits && new GuardedDeposits(inner.deposits, (request) => this.#ask(request));
+    const ask: AskGuarded = (request) => this.#ask(request);
+    this.#deposits = inner.deposits && new GuardedDeposits(inner.deposits, ask);
+    // Records may be in a region far away.
+    const askPatiently: AskGuarded = (request) => {
+      this.#mustBeOpen();
+      return this.#guard.ask(request, this.#operatorDeadlines);
+    };
+    this.#records = inner.records && new GuardedRecords(inner.records, askPatiently);
     this.#around = {
       inner,
       clock,
@@ -125,6 +122,15 @@ export class ResilientStore extends ForwardingStore {
     return this.#deposits;
   }
 
+  /** Not guarded: who asks has a deadline of its own. */
+  override get fence(): FenceStore | undefined {
+    return this.inner.fence;
+  }
+
+  override get records(): RecordStore | undefined {
+    return this.#records;
+  }
+
   get stats(): ResilientStats {
     return {
       state: this.#guard.breaker.state,
@@ -138,6 +144,16 @@ export class ResilientStore extends ForwardingStore {
 
   override decide(charges: readonly Charge[], options: DecideOptions = {}): MaybePromise<Outcome> {
     return this.#ask(new DecideRequest(this.#around, charges, options), charges[0]?.counter);
+  }
+
+  /** As if the store did not answer: the failure policy of each limit decides. */
+  override decideByPolicy(
+    charges: readonly Charge[],
+    options: DecideOptions = {},
+  ): MaybePromise<Outcome> {
+    this.#mustBeOpen();
+    const request = new DecideRequest(this.#around, charges, options);
+    return answerInstead(request, new Error("the store does not say what may be counted in it"));
   }
 
   override decideOne(
@@ -210,6 +226,18 @@ export class ResilientStore extends ForwardingStore {
     this.#mustBeOpen();
     this.#fallback.unblock(scope, key);
     return this.#operate(() => this.inner.unblock(scope, key));
+  }
+
+  override escalate(reports: readonly RefusalReport[]): MaybePromise<readonly Escalated[]> {
+    return this.#operate(() => super.escalate(reports), reports.length);
+  }
+
+  protected override learnBlock(
+    scope: string,
+    key: string,
+    until: { untilMs: number; nowMs: number },
+  ): void {
+    this.#fallback.blockAtLeast(scope, key, until);
   }
 
   override reset(charges: readonly Charge[]): MaybePromise<void> {
@@ -313,15 +341,6 @@ export class ResilientStore extends ForwardingStore {
  */
 export function resilient(store: Store, options?: ResilientOptions): ResilientStore {
   return new ResilientStore(store, options);
-}
-
-/** A second guard around the first, or around what answers in process, would never see a failure. */
-function mustBeUnguarded(inner: Store): void {
-  if (inner.isGuarded !== true) return;
-  const seen =
-    "resilient: the store is guarded already, by another resilient(…) or by the decorator";
-  const fix = "put it next to the network, as in leased(resilient(store, { … }))";
-  throw new SluiceError("SLUICE_OPTION_INVALID", `${seen} around it; ${fix}`);
 }
 
 function toFailure(seen: string): SluiceError {

@@ -2,6 +2,8 @@
 // caller unchanged; any other error means that the store did not answer.
 
 import { errorCatalogue, SluiceError, show } from "../../base/errors.js";
+import { isFenced } from "../fence-store.js";
+import type { Store } from "../store.js";
 
 const UNAVAILABLE = "SLUICE_STORE_UNAVAILABLE";
 const SUMMARY = `${errorCatalogue[UNAVAILABLE].summary}: `;
@@ -9,7 +11,16 @@ const REASON_LENGTH_MAX = 200;
 
 /** Whether the caller was wrong, not the store: another answer would not help. */
 export function isMisuse(error: unknown): boolean {
-  return error instanceof SluiceError && error.code !== UNAVAILABLE;
+  return error instanceof SluiceError && error.code !== UNAVAILABLE && !isFenced(error);
+}
+
+/** A second guard around the first, or around what answers in process, would never see a failure. */
+export function mustBeUnguarded({ isGuarded }: Store): void {
+  if (isGuarded !== true) return;
+  const seen =
+    "resilient: the store is guarded already, by another resilient(…) or by the decorator";
+  const fix = "put it next to the network, as in leased(resilient(store, { … }))";
+  throw new SluiceError("SLUICE_OPTION_INVALID", `${seen} around it; ${fix}`);
 }
 
 /** The store works, but has more to do than it could answer in time: the request was not sent. */

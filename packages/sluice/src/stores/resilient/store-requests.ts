@@ -1,11 +1,12 @@
 // The requests of a resilient store to the store behind it: for each verb what is sent, what stands in for
 // an answer that does not come, and what becomes of one that comes too late.
 
+import type { Breaker } from "../../base/circuit-breaker.js";
 import type { Clock } from "../../base/clock.js";
 import type { Verdict } from "../../base/decision.js";
 import type { MaybePromise } from "../../base/maybe-promise.js";
+import { isFenced } from "../fence-store.js";
 import type { Charge, DecideOptions, Outcome, PeekOptions, Settling, Store } from "../store.js";
-import type { Breaker } from "./circuit-breaker.js";
 import type { Absence, Fallback } from "./fallback/fallback.js";
 import type { LateIds } from "./late-request-ids.js";
 import { toUnavailable } from "./store-failure.js";
@@ -234,8 +235,10 @@ export class SettleRequest extends Guarded<void, void> {
     this.isTaken = true;
   }
 
-  override instead(): void {
-    this.#around.unsettled.add(this.#settlings);
+  override instead(failure: unknown): void {
+    // Another region is home now: what was charged under the epoch before stays spent.
+    if (isFenced(failure)) this.isTaken = true;
+    else this.#around.unsettled.add(this.#settlings);
   }
 }
 

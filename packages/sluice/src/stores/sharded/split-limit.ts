@@ -23,6 +23,13 @@ export function splitLimit(limit: Limit, shards: number): readonly Limit[] {
     const why = `with align: "${limit.align}" each has windows of its own; use align: "epoch"`;
     cannotSplit(limit, shards, why);
   }
+  if (limit.algorithm === "sketch") {
+    cannotSplit(
+      limit,
+      shards,
+      "which would each need its memory; a sketch takes any number of keys",
+    );
+  }
   const units = Math.floor(limit.capacity / shards);
   const more = limit.capacity - units * shards;
   const rate = { part: 1, of: shards };

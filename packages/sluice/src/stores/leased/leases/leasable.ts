@@ -22,9 +22,12 @@ export type LeaseTerms = Pick<LeasedSettings, "leaseMs" | "logs">;
 /** A log counts for a twentieth longer than its window at most, so that it refuses little earlier. */
 const LOG_STRETCH_DIVISOR = 20;
 
-/** Whether budget of this limit can be taken ahead: not permits, and not places in a queue. */
+/**
+ * Whether budget of this limit can be taken ahead: not permits, not places in a queue, and nothing of a sketch, which no
+ * other process sees.
+ */
 export function isLeasable(limit: Limit): boolean {
-  return limit.algorithm !== "concurrency" && !isShaper(limit);
+  return limit.algorithm !== "concurrency" && limit.algorithm !== "sketch" && !isShaper(limit);
 }
 
 /**
@@ -73,5 +76,7 @@ export function endsForGood(limit: Limit): boolean {
 }
 
 function named(limit: Limit): string {
-  return limit.algorithm === "leakyBucket" ? `leakyBucket in mode "${limit.mode}"` : "concurrency";
+  return limit.algorithm === "leakyBucket"
+    ? `leakyBucket in mode "${limit.mode}"`
+    : limit.algorithm;
 }

@@ -50,7 +50,7 @@ class Asked {
 
 /** What all decisions of a store have in common. */
 export interface DecisionsSetup {
-  readonly calls: Calls;
+  readonly calls: Pick<Calls, "run">;
   readonly names: KeyNames;
   readonly isCluster: boolean;
   readonly idempotencyMs: number;
@@ -209,6 +209,21 @@ export class Decisions {
 
   #newName(): string {
     return `${this.#namePrefix}-${(this.#nameSequence++).toString(36)}`;
+  }
+}
+
+/** Decisions for the home region: a batch has one epoch, and only the latest is in use. */
+export class FencedDecisions {
+  readonly #make: (epoch: number) => Decisions;
+  #latest: { readonly epoch: number; readonly decisions: Decisions } | undefined;
+
+  constructor(make: (epoch: number) => Decisions) {
+    this.#make = make;
+  }
+
+  under(epoch: number): Decisions {
+    if (this.#latest?.epoch !== epoch) this.#latest = { epoch, decisions: this.#make(epoch) };
+    return this.#latest.decisions;
   }
 }
 

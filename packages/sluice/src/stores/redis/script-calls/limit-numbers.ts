@@ -6,6 +6,7 @@ import { periodAt } from "../../../algorithms/calendar.js";
 import { lifeMs } from "../../../algorithms/entries.js";
 import { keyOffsetMs } from "../../../algorithms/fixed-window.js";
 import { UNITS_MAX } from "../../../algorithms/numbers.js";
+import { SluiceError } from "../../../base/errors.js";
 import {
   type FixedWindowLimit,
   isShaper,
@@ -61,6 +62,8 @@ function numbersOf(limit: Exclude<Limit, QuotaLimit>): Record<string, unknown> {
     case "slidingWindowLog":
     case "concurrency":
       return { lifeMs: lifeMs(limit), unitsMax: UNITS_MAX };
+    case "sketch":
+      throw new SluiceError("SLUICE_LIMIT_INVALID", "a sketch is counted in memory, not in Redis");
   }
 }
 

@@ -4,6 +4,7 @@
 
 import { startTimer, systemClock } from "../../../base/clock.js";
 import { SluiceError } from "../../../base/errors.js";
+import { fencedError } from "../../fence-store.js";
 import type { RedisPort } from "../client/redis-port.js";
 import type { Script } from "../lua/scripts.js";
 import { checkServer } from "../server-check.js";
@@ -167,6 +168,8 @@ function toFailure(error: unknown): Error {
   const message = messageOf(error);
   const period = /^SLUICEPERIOD (\d+)/.exec(message);
   if (period !== null) return new PeriodUnknown(Number(period[1]));
+  const fenced = /^SLUICEFENCED (.*)/.exec(message);
+  if (fenced !== null) return fencedError(fenced[1]);
   if (!NOT_NOW.test(message) && !REFUSED.test(message)) return new LostReply(error);
   const failure = new SluiceError("SLUICE_STORE_UNAVAILABLE", message);
   failure.cause = error;

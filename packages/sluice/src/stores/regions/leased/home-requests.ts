@@ -1,5 +1,5 @@
-// What a region asks of the home region: blocks, one at a time for each key of a process, and single decisions. What is
-// known of a key between two asks is here too: what remains for all, and which block is on its way.
+// What a region asks of the home region: leases, one at a time for each key of a process, and single decisions. What is
+// known of a key between two asks is here too: what remains for all, and which lease is on its way.
 
 import { BoundedMap } from "../../../base/bounded-map.js";
 import type { Clock } from "../../../base/clock.js";
@@ -7,9 +7,9 @@ import type { Verdict } from "../../../base/decision.js";
 import type { DepositAnswer, DepositPlace, DepositStore } from "../../deposit-store.js";
 import { lifeOf } from "../../leased/leases/leasable.js";
 import type { Charge, ChargeReceipt, Outcome, Store } from "../../store.js";
-import { blockUnits } from "./block-size.js";
-import { type Block, HeldBlocks } from "./held-blocks.js";
+import { HeldLeases, type RegionLease } from "./held-leases.js";
 import type { HomeTerms } from "./home-terms.js";
+import { leaseUnits } from "./lease-size.js";
 import type { RegionLeasedTally } from "./region-leased-stats.js";
 
 /** A charge on its way, and what the region's store said of it. */
@@ -23,7 +23,7 @@ export interface RegionAsk {
   readonly atMs: number;
 }
 
-/** A block that was granted: its verdict, and its id in the region's store. */
+/** A lease that was granted: its verdict, and its id in the region's store. */
 export interface Grant {
   readonly verdict: Verdict;
   readonly id: string;
@@ -31,15 +31,23 @@ export interface Grant {
 
 /** What is known of a key. */
 interface KeyNotes {
+  /** What the home region said last. */
   remaining: number | undefined;
-  /** Resolves when the block on its way is deposited, or is not coming. */
+  /** How fast all regions together take units, what was left when that was measured, and when. */
+  drainPerMs: number;
+  measured: number;
+  measuredAtMs: number;
+  /** Resolves when the lease on its way is deposited, or is not coming. */
   pending: Promise<unknown> | undefined;
 }
 
 /** Keys of which something is known. Of others the home region is asked once more. */
 const KEYS_MAX = 20_000;
-/** The most blocks that one process holds: beyond it, the home region decides. */
-const BLOCKS_MAX = 20_000;
+/** The most leases that one process holds: beyond it, the home region decides. */
+const LEASES_MAX = 20_000;
+
+/** A speed is measured over at least so long. */
+const DRAIN_MS_MIN = 20;
 
 /** What requests need. */
 export interface HomeRequestsSetup {
@@ -53,20 +61,20 @@ export interface HomeRequestsSetup {
 
 /** Asks the home region. */
 export class HomeRequests {
-  readonly blocks: HeldBlocks;
+  readonly leases: HeldLeases;
   readonly #setup: HomeRequestsSetup;
   readonly #notes = new BoundedMap<string, KeyNotes>(KEYS_MAX);
-  /** Distinguishes the blocks of this process from those of others. */
+  /** Distinguishes the leases of this process from those of others. */
   readonly #processId = crypto.randomUUID().slice(0, 13);
   #sequence = 0;
   #isClosed = false;
 
   constructor(setup: HomeRequestsSetup) {
     this.#setup = setup;
-    this.blocks = new HeldBlocks(setup);
+    this.leases = new HeldLeases(setup);
   }
 
-  /** A block of this key on its way, if there is one. */
+  /** A lease of this key on its way, if there is one. */
   pendingOf(place: DepositPlace): Promise<unknown> | undefined {
     return this.#notes.get(nameOf(place))?.pending;
   }
@@ -76,13 +84,13 @@ export class HomeRequests {
     return this.#notes.get(nameOf(place))?.remaining !== undefined;
   }
 
-  /** The units of the next block, as far as is known now; 0: none. */
+  /** The units of the next lease, as far as is known now; 0: none. */
   plan({ charge, terms, place }: RegionAsk, { demand }: DepositAnswer): number {
-    const remaining = this.#notes.get(nameOf(place))?.remaining;
-    if (remaining === undefined || this.#isClosed || this.blocks.count >= BLOCKS_MAX) return 0;
+    const { remaining, drainPerMs = 0 } = this.#notes.get(nameOf(place)) ?? {};
+    if (remaining === undefined || this.#isClosed || this.leases.count >= LEASES_MAX) return 0;
     const { regions } = this.#setup;
     const { lifeMsMax: lifeMs } = terms;
-    return blockUnits({ demand, cost: charge.cost, lifeMs, remaining, regions });
+    return leaseUnits({ demand, cost: charge.cost, lifeMs, remaining, drainPerMs, regions });
   }
 
   /** Lets the home region decide a charge. */
@@ -95,8 +103,8 @@ export class HomeRequests {
   }
 
   /**
-   * Leases a block of `units` besides the `cost` that is spent now, and deposits it. Resolves with the answer as soon as the
-   * home region gave it; undefined if there is no block. Never rejects.
+   * Leases a lease of `units` besides the `cost` that is spent now, and deposits it. Resolves with the answer as soon as the
+   * home region gave it; undefined if there is no lease. Never rejects.
    */
   fetch(ask: RegionAsk, taken: DepositAnswer, units: number, cost: number): Promise<Fetched> {
     const notes = this.#notesOf(ask.place);
@@ -143,20 +151,20 @@ export class HomeRequests {
     const id = `${this.#processId}-${(this.#sequence++).toString(36)}`;
     const lifeMs = Math.max(0, lifeOf(ask.terms, verdict));
     const sent = { sentAtMs, sentNowMs: charge.nowMs };
-    const block = { ...sent, id, place: ask.place, receipt, units: cost + units, lifeMs };
-    const deposited = this.#deposit(block, taken, verdict, units);
+    const lease = { ...sent, id, place: ask.place, receipt, units: cost + units, lifeMs };
+    const deposited = this.#deposit(lease, taken, verdict, units);
     return { grant: { verdict, id }, refusal: undefined, deposited };
   }
 
-  /** Never rejects: a block that can't be written stays spent, unless it was written after all. */
+  /** Never rejects: a lease that can't be written stays spent, unless it was written after all. */
   async #deposit(
-    block: Block,
+    lease: RegionLease,
     taken: DepositAnswer,
     verdict: Verdict,
     units: number,
   ): Promise<void> {
-    const { id, place, lifeMs } = block;
-    this.blocks.add(block);
+    const { id, place, lifeMs } = lease;
+    this.leases.add(lease);
     try {
       await this.#setup.deposits.deposit({
         place,
@@ -166,13 +174,13 @@ export class HomeRequests {
         expiresAtMs: taken.nowMs + lifeMs,
         lifeMsMax: lifeMs,
         resetAtMs: taken.nowMs + verdict.resetMs,
-        nowMs: this.blocks.nowMsOf(block),
+        nowMs: this.leases.nowMsOf(lease),
       });
     } catch {
       // It is looked for again when it has expired.
     }
     // Closed while it was on its way: nothing else returns it.
-    if (this.#isClosed) await this.blocks.close();
+    if (this.#isClosed) await this.leases.close();
   }
 
   async #cancel(receipt: ChargeReceipt, nowMs: number): Promise<void> {
@@ -184,8 +192,18 @@ export class HomeRequests {
   }
 
   /** Remembers what the home region said of a key. */
-  note(place: DepositPlace, verdict: Verdict): void {
-    if (verdict.source !== "fallback") this.#notesOf(place).remaining = verdict.remaining;
+  note(place: DepositPlace, { remaining, source }: Verdict): void {
+    if (source === "fallback") return;
+    const notes = this.#notesOf(place);
+    notes.remaining = remaining;
+    const atMs = this.#setup.clock.now();
+    const passedMs = atMs - notes.measuredAtMs;
+    if (passedMs < DRAIN_MS_MIN) return;
+    const taken = notes.measured - remaining;
+    // After a window has begun there is more than before: then what was known of the one before it counts.
+    notes.drainPerMs = taken > 0 ? taken / passedMs : notes.drainPerMs / 2;
+    notes.measured = remaining;
+    notes.measuredAtMs = atMs;
   }
 
   /** Forgets what is known of a key. */
@@ -195,14 +213,15 @@ export class HomeRequests {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await this.blocks.close();
+    await this.leases.close();
   }
 
   #notesOf(place: DepositPlace): KeyNotes {
     const name = nameOf(place);
     const known = this.#notes.get(name);
     if (known !== undefined) return known;
-    const notes: KeyNotes = { remaining: undefined, pending: undefined };
+    const measured = { drainPerMs: 0, measured: 0, measuredAtMs: 0 };
+    const notes: KeyNotes = { remaining: undefined, ...measured, pending: undefined };
     this.#notes.set(name, notes);
     return notes;
   }
@@ -217,12 +236,12 @@ export class HomeRequests {
   }
 }
 
-/** What became of the request for a block. */
+/** What became of the request for a lease. */
 export interface Fetched {
   readonly grant: Grant | undefined;
   /** The refusal of `onStoreFailure` while the home region can't be reached. */
   readonly refusal: Verdict | undefined;
-  /** Resolves when the block is in the region's store. */
+  /** Resolves when the lease is in the region's store. */
   readonly deposited: Promise<void> | undefined;
 }
 

@@ -1,5 +1,5 @@
 // One charge of a rule with `across: leased`, outside the home region: out of the region's deposits if they cover it, else
-// by the home region, together with the next block if one is worth while.
+// by the home region, together with the next lease if one is worth while.
 
 import type { Clock } from "../../../base/clock.js";
 import type { Verdict } from "../../../base/decision.js";
@@ -25,11 +25,13 @@ export interface RegionLeasedSetup {
   readonly clock: Clock;
   readonly terms: AllHomeTerms;
   readonly regionLeaseMs: number;
-  /** How long a process may spend what it leases on: that has to end before the block that it comes from. */
+  /** How long a process may spend what it leases on: that has to end before the lease that it comes from. */
   readonly leaseMs: number;
   /** How many regions share a limit. */
   readonly regions: number;
   readonly tally: RegionLeasedTally;
+  /** Whether this region is the home region itself, whose store then decides directly. Default: it never is. */
+  readonly isHome?: () => boolean;
 }
 
 /** How one charge was decided: its verdict, and how to undo it. */
@@ -71,7 +73,7 @@ export class RegionCharges {
     return this.#strictly(charge, ask, options, taken);
   }
 
-  /** Asks for the cost and a block in one. If the home region does not have as much, for the cost alone. */
+  /** Asks for the cost and a lease in one. If the home region does not have as much, for the cost alone. */
   async #fetch(
     charge: Charge,
     ask: RegionAsk,
@@ -93,7 +95,7 @@ export class RegionCharges {
     return { verdict: asWhole(grant.verdict, charge), receipt: toReceipt(charge, proof) };
   }
 
-  /** Fetches the next block. */
+  /** Fetches the next lease. */
   async #renew(ask: RegionAsk, taken: DepositAnswer): Promise<void> {
     const { charge, place, blockNowMs } = ask;
     if (!this.requests.knows(place)) {

@@ -6,13 +6,13 @@ export interface RegionLeasedStats {
   readonly regionDecisions: number;
   /** Decisions that the home region was asked for. */
   readonly homeDecisions: number;
-  /** Blocks that were leased from the home region, those of them that failed or were refused, and their units. */
+  /** Leases from the home region, those of them that failed or were refused, and their units. */
   readonly leases: number;
   readonly leasesRefused: number;
   readonly unitsLeased: number;
   /** Units that were returned unspent. Other regions were refused early by at most as many. */
   readonly unitsReturned: number;
-  /** Units of the blocks that this process leased and that have not ended, spent or not. */
+  /** Units of the leases of this process that have not ended, spent or not. */
   readonly unitsHeld: number;
   /** Requests that the home region refused. */
   readonly homeRefusals: number;

@@ -1,10 +1,10 @@
 // Leases between regions: requests are decided out of budget that their region leased from the home region and that lies
-// in the region's own store, where all processes of the region take from it. A block is nothing but a charge that is held at
+// in the region's own store, where all processes of the region take from it. A lease is nothing but a charge that is held at
 // home, so regions together never spend what home did not charge. What a region does not hold, the home region decides:
-// keys that are rarely asked for, costs beyond a fair block, and always reservations and request ids.
+// keys that are rarely asked for, costs beyond a fair lease, and always reservations and request ids.
 
 import type { Verdict } from "../../../base/decision.js";
-import type { MaybePromise } from "../../../base/maybe-promise.js";
+import { type MaybePromise, notify } from "../../../base/maybe-promise.js";
 import { mergeEqual, spreadVerdicts } from "../../charges.js";
 import { ForwardingStore } from "../../forwarding-store.js";
 import type {
@@ -40,7 +40,10 @@ export class RegionLeasedStore extends ForwardingStore {
 
   override async decide(charges: readonly Charge[], options: DecideOptions = {}): Promise<Outcome> {
     const { requestId, hold = false } = options;
-    if (requestId !== undefined || hold === true) return this.#decideAtHome(charges, options);
+    const isHome = this.#setup.isHome?.() === true;
+    if (isHome || requestId !== undefined || hold === true) {
+      return this.#decideAtHome(charges, options);
+    }
     const merged = mergeEqual(charges);
     const outcome = await this.#decideAll(merged, options);
     return { ...outcome, verdicts: spreadVerdicts(outcome.verdicts, charges, merged) };
@@ -57,7 +60,7 @@ export class RegionLeasedStore extends ForwardingStore {
     return decided.then(({ verdicts }) => verdicts[0]);
   }
 
-  /** As without leases: what is held for long, or known by its id, has to outlive any block. */
+  /** As without leases: what is held for long, or known by its id, has to outlive any lease. */
   async #decideAtHome(charges: readonly Charge[], options: DecideOptions): Promise<Outcome> {
     this.#setup.tally.homeDecisions++;
     const outcome = await this.inner.decide(this.#toHome(charges), options);
@@ -197,6 +200,14 @@ export class RegionLeasedStore extends ForwardingStore {
   override async unblock(scope: string, key: string): Promise<void> {
     await this.#setup.region.unblock(scope, key);
     await this.inner.unblock(scope, key);
+  }
+
+  protected override learnBlock(
+    scope: string,
+    key: string,
+    until: { untilMs: number; nowMs: number },
+  ): void {
+    notify(() => this.#setup.region.block(scope, key, until));
   }
 
   /** Returns what this process leased, then closes the home region's store. */

@@ -2,7 +2,8 @@
 // limit may soon be exhausted, what it will have admitted by the time of the next announcement. Without the second part
 // every region would spend all that is left before it hears of the others. The next announcement corrects it.
 
-import type { MergedKey, Register } from "./merged-key.js";
+import type { MergedKey } from "./merged-key.js";
+import type { Register } from "./register.js";
 
 /** Room for this many times what all could spend until the next announcement is plenty: nothing is announced ahead. */
 const PLENTY = 4;

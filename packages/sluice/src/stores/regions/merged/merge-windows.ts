@@ -56,6 +56,9 @@ export function whyNotMerged(limit: Limit): string | undefined {
   if (isShaper(limit)) {
     return "is a leakyBucket that shapes, which can't be merged: each region would space its own requests; use mode: meter or across: central";
   }
+  if (limit.algorithm === "sketch") {
+    return "is a sketch, which can't be merged: it is counted in this process only; use a fixedWindow";
+  }
   if (limit.algorithm === "concurrency" || limit.algorithm === "slidingWindowLog") {
     return `is a ${limit.algorithm}, which can't be merged: it is a list, not a count; use across: central`;
   }

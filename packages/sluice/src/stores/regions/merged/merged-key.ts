@@ -4,6 +4,7 @@
 import { NO_PLACE } from "../../../base/linked-list.js";
 import type { Counter } from "../../store.js";
 import { hasWindows, windowEndMs, windowMsOf } from "./merge-windows.js";
+import { newRegister, type Register } from "./register.js";
 
 /** The most windows of a key that wait for a region whose clock is behind; of older ones nothing is sent any more. */
 const WINDOWS_MAX = 64;
@@ -16,26 +17,6 @@ const NO_END = Number.POSITIVE_INFINITY;
 export interface AdmittedUnits {
   readonly endMs: number;
   units: number;
-}
-
-/** What another region's store has counted of this process, as far as is known. */
-export interface Register {
-  /** The window that it counts in; NaN before the first answer. */
-  endMs: number;
-  /** Units that it had when it answered last. */
-  knownUnits: number;
-  /** Whether it has its base; see peer-region.ts. */
-  hasBase: boolean;
-  /** When it was read last, by our clock. */
-  readAtMs: number;
-  /** Whether a call had no answer, so that it may have more. */
-  isUnsure: boolean;
-  /** What was to be in it after the latest call, what was announced ahead included. */
-  sentUnits: number;
-  /** Units announced ahead of admitting them. */
-  aheadUnits: number;
-  /** Of a limit without windows: units that earlier registers counted. */
-  doneUnits: number;
 }
 
 /** One key as this process sees it. */
@@ -154,17 +135,4 @@ export class MergedKey {
   untilMs(endMs: number, storeMs: number): number {
     return Math.max(0, endMs - windowMsOf(this.counter.limit, endMs) - storeMs);
   }
-}
-
-function newRegister(): Register {
-  return {
-    endMs: Number.NaN,
-    knownUnits: 0,
-    hasBase: false,
-    readAtMs: Number.NEGATIVE_INFINITY,
-    isUnsure: false,
-    sentUnits: 0,
-    aheadUnits: 0,
-    doneUnits: 0,
-  };
 }

@@ -4,7 +4,7 @@
 
 import { type Clock, startTimer, toClock } from "../../../base/clock.js";
 import type { Verdict } from "../../../base/decision.js";
-import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
+import { andThen, isThenable, type MaybePromise, notify } from "../../../base/maybe-promise.js";
 import type { Limit } from "../../../limits/limits.js";
 import { ForwardingStore } from "../../forwarding-store.js";
 import type {
@@ -72,14 +72,23 @@ export class MergedStore extends ForwardingStore {
   }
 
   /**
-   * The most units that all regions together may admit above `limit`: each other region may spend a full limit, and
-   * what comes back until it hears of the rest. `lagMs`, default: the longest of now.
+   * The most units that all regions together may admit above `limit`: what the others admit until this one hears of it,
+   * within the lag and the time between two announcements. Of each other region that is a full limit, and what comes
+   * back in that time, at most.
+   *
+   * @param lagMs - Default: the longest of now.
+   * @param othersPerMs - Units that all other regions together admit in a millisecond. Default: as many as they can.
    */
-  overshootMax(limit: Limit, lagMs: number = this.#lagMs()): number {
+  overshootMax(
+    limit: Limit,
+    lagMs: number = this.#lagMs(),
+    othersPerMs: number = Number.POSITIVE_INFINITY,
+  ): number {
     const others = this.#peers.length;
-    if (!("ticksPerMs" in limit)) return others * limit.capacity;
-    const unitsPerMs = limit.ticksPerMs / limit.ticksPerUnit;
-    return others * (limit.capacity + unitsPerMs * (this.#syncMs + lagMs));
+    const unheardMs = this.#syncMs + lagMs;
+    const unitsPerMs = "ticksPerMs" in limit ? limit.ticksPerMs / limit.ticksPerUnit : 0;
+    const most = others * (limit.capacity + unitsPerMs * unheardMs);
+    return Math.min(most, Math.ceil(othersPerMs * unheardMs));
   }
 
   override decideOne(
@@ -154,6 +163,15 @@ export class MergedStore extends ForwardingStore {
 
   override unblock(scope: string, key: string): MaybePromise<void> {
     return this.#everywhere((store) => store.unblock(scope, key));
+  }
+
+  /** Each region keeps levels of its own; a block holds in all of them. */
+  protected override learnBlock(
+    scope: string,
+    key: string,
+    until: { untilMs: number; nowMs: number },
+  ): void {
+    for (const { store } of this.#peers) notify(() => store.block(scope, key, until));
   }
 
   /** Decides no more, announces once what is left to announce, then closes what it decides with. */

@@ -6,18 +6,13 @@ import type { Clock } from "../../../base/clock.js";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { Charge, CounterStatus, Store } from "../../store.js";
 import { type Announcement, announcementOf } from "./announcement.js";
-import { windowEndMs } from "./merge-windows.js";
-import type { MergedKey, Register } from "./merged-key.js";
+import type { MergedKey } from "./merged-key.js";
+import { BASE_UNITS, learnRegister, type Register } from "./register.js";
 import { clockCharge, StoreClock } from "./store-clock.js";
 
 /** The most keys in one call. */
 const KEYS_A_CALL = 500;
 
-/**
- * What a register has besides the units that it counts. A refund that arrives late may ask for more than it has; a
- * counter stops at zero, and then would no longer agree with the region's own.
- */
-const BASE_UNITS = 2 ** 40;
 /** How often the register of a key that is asked for is read at least: it may have been lost, or charged late. */
 const READ_MS = 1_000;
 
@@ -47,8 +42,13 @@ export interface PeerStats {
   readonly overshootUnitsMax: number;
 }
 
+/** How much of what was sent a region has counted where it was meant to be. */
+type Arrival = "all" | "some" | "unknown";
+
 interface Sending extends Announcement {
   readonly key: MergedKey;
+  /** Whether it says all that was admitted: after a call without an answer, it only reads. */
+  readonly isWhole: boolean;
   /** What has to be charged, or below zero refunded. */
   readonly deltaUnits: number;
 }
@@ -64,7 +64,7 @@ export class PeerRegion {
   #busy: MaybePromise<void> | undefined;
   /** Whether the latest exchange failed; before the first, whether it can be reached is not known. */
   #isAway = true;
-  /** Since when something waits, and when the latest counts that arrived were sent. */
+  /** Everything that was admitted before then has arrived; undefined if nothing has waited since. */
   #waitingSinceMs: number | undefined;
 
   /** @param index - Its place among the registers of each key. */
@@ -89,8 +89,11 @@ export class PeerRegion {
 
   /** Whether the region has all that was admitted of a key, and nothing that was not. */
   hasAllOf(key: MergedKey): boolean {
+    // Which window it counts in is not known before its first answer.
+    const register = key.registers[this.#index];
+    if (!this.#clock.isKnown || register.isAwaited) return false;
     const nowMs = this.#setup.clock.now();
-    const { aheadUnits } = this.#announcementOf(key, key.registers[this.#index], nowMs);
+    const { aheadUnits } = this.#announcementOf(key, register, nowMs);
     return aheadUnits === 0 && !this.#isBehind(key, nowMs) && !key.hasLater(this.#arrivalMs(nowMs));
   }
 
@@ -128,7 +131,10 @@ export class PeerRegion {
       return undefined;
     }
     this.#waitingSinceMs ??= nowMs;
-    const done = this.#announceFrom(due, 0);
+    const done = andThen(this.#announceFrom(due, 0), (arrival) => {
+      // Only now the region has everything that was admitted before the first of these calls.
+      if (arrival === "all") this.#waitingSinceMs = nowMs;
+    });
     if (!isThenable(done)) return undefined;
     this.#busy = done.finally(() => {
       this.#busy = undefined;
@@ -155,30 +161,33 @@ export class PeerRegion {
     return key.hasWindows && register.endMs !== key.endMsAt(this.#arrivalMs(nowMs));
   }
 
-  #announceFrom(keys: readonly MergedKey[], start: number): MaybePromise<void> {
-    if (start >= keys.length) return undefined;
-    const done = this.#exchange(keys.slice(start, start + KEYS_A_CALL));
-    // What is left waits for the next round if the region can't be reached.
-    return andThen(done, (isDone) =>
-      isDone ? this.#announceFrom(keys, start + KEYS_A_CALL) : undefined,
-    );
+  #announceFrom(
+    keys: readonly MergedKey[],
+    start: number,
+    before: Arrival = "all",
+  ): MaybePromise<Arrival> {
+    if (start >= keys.length) return before;
+    return andThen(this.#exchange(keys.slice(start, start + KEYS_A_CALL)), (arrival) => {
+      // What is left waits for the next round if the region can't be reached.
+      if (arrival === "unknown") return arrival;
+      return this.#announceFrom(keys, start + KEYS_A_CALL, before === "all" ? arrival : before);
+    });
   }
 
-  #exchange(keys: readonly MergedKey[]): MaybePromise<boolean> {
+  #exchange(keys: readonly MergedKey[]): MaybePromise<Arrival> {
     const sentAtMs = this.#setup.clock.now();
     const sendings = keys.map((key) => this.#prepare(key, sentAtMs));
-    const fail = () => {
+    const fail = (): Arrival => {
       this.#counts.failures++;
       this.#isAway = true;
       for (const { key, deltaUnits } of sendings) {
-        if (deltaUnits !== 0) key.registers[this.#index].isUnsure = true;
+        const register = key.registers[this.#index];
+        register.isAwaited = false;
+        if (deltaUnits !== 0) register.isUnsure = true;
       }
-      return false;
+      return "unknown";
     };
-    const learn = (statuses: readonly CounterStatus[]) => {
-      this.#learn(sendings, statuses, sentAtMs);
-      return true;
-    };
+    const learn = (statuses: readonly CounterStatus[]) => this.#learn(sendings, statuses, sentAtMs);
     this.#counts.exchanges++;
     try {
       const answer = this.#send(sendings, sentAtMs);
@@ -202,7 +211,8 @@ export class PeerRegion {
     const missing = register.isUnsure ? 0 : announcement.units - register.knownUnits;
     const deltaUnits = missing < 0 && !this.#mayRefund(key, register, nowMs) ? 0 : missing;
     if (!register.isUnsure) register.sentUnits = announcement.units;
-    return { ...announcement, key, deltaUnits };
+    register.isAwaited = true;
+    return { ...announcement, key, deltaUnits, isWhole: !register.isUnsure };
   }
 
   /** Whether a refund reaches what it refunds: a register without its base has nothing to give, nor has the next window. */
@@ -228,21 +238,28 @@ export class PeerRegion {
     sendings: readonly Sending[],
     [clock, ...statuses]: readonly CounterStatus[],
     sentAtMs: number,
-  ): void {
+  ): Arrival {
     const nowMs = this.#setup.clock.now();
     this.#isAway = false;
     this.#clock.learn(clock, sentAtMs, nowMs);
     // When the store answered, by its own clock.
     const atMs = this.#clock.at(sentAtMs + this.#clock.roundTripMs / 2);
+    let arrival: Arrival = "all";
     for (const [i, sending] of sendings.entries()) {
-      const [own, register] = [statuses[2 * i], statuses[2 * i + 1]];
-      this.#counts.unitsSent += Math.max(0, sending.deltaUnits);
-      const above = own.used - own.limit - sending.aheadUnits;
+      const [counter, { used }] = [statuses[2 * i], statuses[2 * i + 1]];
+      const { key, aheadUnits, deltaUnits } = sending;
+      this.#counts.unitsSent += Math.max(0, deltaUnits);
+      const above = counter.used - counter.limit - aheadUnits;
       this.#counts.overshootUnitsMax = Math.max(this.#counts.overshootUnitsMax, above);
-      learnRegister(sending, this.#index, register.used, atMs);
-      sending.key.registers[this.#index].readAtMs = sentAtMs;
+      const register = key.registers[this.#index];
+      const meantMs = register.endMs;
+      learnRegister(register, sending, { used, atMs });
+      register.readAtMs = sentAtMs;
+      // Until its clock is known, what is sent may be of a window that the region is not in.
+      const isMissed = key.hasWindows && register.endMs !== meantMs;
+      if (isMissed || !sending.isWhole) arrival = "some";
     }
-    this.#waitingSinceMs = sentAtMs;
+    return arrival;
   }
 
   #announcementOf(key: MergedKey, register: Register, nowMs: number): Announcement {
@@ -266,27 +283,4 @@ function toPair(key: MergedKey, cost: number, base: number, nowMs: number): read
     { counter: key.counter, key: key.key, cost, nowMs },
     { counter: key.register, key: key.key, cost: cost + base, nowMs },
   ];
-}
-
-/** A register says what it has, at a time of its store's clock. */
-function learnRegister(
-  { key, aheadUnits, deltaUnits }: Sending,
-  index: number,
-  used: number,
-  atMs: number,
-): void {
-  const register = key.registers[index];
-  const endMs = windowEndMs(key.counter.limit, key.key, atMs);
-  const isProbe = register.isUnsure;
-  if (!key.hasWindows && !Number.isNaN(register.endMs) && endMs > register.endMs) {
-    // It counts in a new window of its own. What may have arrived in the one before is not sent again.
-    register.doneUnits += isProbe ? register.sentUnits : register.knownUnits;
-  }
-  register.endMs = endMs;
-  // A call that arrived twice may have brought the base twice.
-  const bases = Math.round(used / BASE_UNITS);
-  register.hasBase = bases > 0;
-  register.knownUnits = used - bases * BASE_UNITS;
-  register.isUnsure = false;
-  if (!isProbe || deltaUnits !== 0) register.aheadUnits = aheadUnits;
 }

@@ -123,6 +123,12 @@ export class Fallback {
     this.#memory.block(scope, key, until);
   }
 
+  /** Blocks a key, unless a block is in force that lasts longer. */
+  blockAtLeast(scope: string, key: string, until: { untilMs: number; nowMs: number }): void {
+    this.#hasBlocks = true;
+    this.#memory.blockAtLeast(scope, key, until);
+  }
+
   unblock(scope: string, key: string): void {
     if (this.#hasBlocks) this.#memory.unblock(scope, key);
   }

@@ -3,10 +3,11 @@
 // flood waits here and does not delay the requests of other callers. It knows nothing about policies: each
 // request brings its own fallback answer.
 
+import { Breaker, type BreakerOptions, NO_TICKET } from "../../../base/circuit-breaker.js";
 import type { Clock } from "../../../base/clock.js";
 import { SluiceError } from "../../../base/errors.js";
 import { isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
-import { Breaker, type BreakerOptions, NO_TICKET } from "../circuit-breaker.js";
+import { isFenced } from "../../fence-store.js";
 import { type Deadline, type Deadlines, PENDING_MAX } from "../deadlines.js";
 import { isMisuse, StoreBusy } from "../store-failure.js";
 import { FairQueue } from "./fair-queue.js";
@@ -213,6 +214,11 @@ export class StoreGuard {
       return false;
     }
     if (this.#isClosed) return true;
+    if (isFenced(error)) {
+      // An answer, which other rules of the same store can rely on; this one is the failure policy's.
+      this.breaker.succeed(ticket);
+      return true;
+    }
     this.#failures++;
     this.breaker.fail(ticket, error);
     return true;
@@ -236,7 +242,8 @@ interface Queued {
   send(): void;
 }
 
-function answerInstead<Answer>(
+/** What stands in for an answer that does not come. A rejection if that is an error. */
+export function answerInstead<Answer>(
   request: Guarded<unknown, Answer>,
   failure: unknown,
 ): MaybePromise<Answer> {

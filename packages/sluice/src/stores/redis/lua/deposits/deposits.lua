@@ -1,6 +1,6 @@
 -- What deposits of one place are kept as, the twin of memory/memory-deposits.ts: when all of the limit is back; until
--- when one process fetches the next block; since when demand is counted, its asks and units; below how many units and from
--- when on the next block is due; when units were last taken; and a list of [id, units left, written at, expires at], those
+-- when one process fetches the next lease; since when demand is counted, its asks and units; below how many units and from
+-- when on the next lease is due; when units were last taken; and a list of [id, units left, written at, expires at], those
 -- that expire first first. Packed, in one value.
 
 -- @include now

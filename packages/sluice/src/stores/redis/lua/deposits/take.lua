@@ -3,7 +3,7 @@
 -- ARGV[1]: the time, see now. ARGV[2]: what is added to each TTL. ARGV[3]: for each ask five numbers, as a JSON array: the
 -- index of its deposits and of its limiter's value in KEYS, units, how long they have to live, and 1 if the ask is new.
 -- Reply: the time, then a list for each ask: units left, ms until all of the limit is back, ms of a block (-1: forever),
--- 1 if the next block is due, asks and units asked for lately and in how many ms; then the id and units of each part.
+-- 1 if the next lease is due, asks and units asked for lately and in how many ms; then the id and units of each part.
 
 -- @include deposits
 -- @include block-mark
