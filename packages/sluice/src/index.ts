@@ -6,6 +6,7 @@
 
 export type { CalendarPeriod } from "./algorithms/calendar.js";
 export { BoundedMap } from "./base/bounded-map.js";
+export type { BreakerState } from "./base/circuit-breaker.js";
 export { type Clock, systemClock, type TimeOptions } from "./base/clock.js";
 export type { Decision, DecisionSource, Verdict } from "./base/decision.js";
 export {
@@ -17,7 +18,7 @@ export {
 } from "./base/errors.js";
 export type { MaybePromise } from "./base/maybe-promise.js";
 export { createLimiter } from "./limiter/limiter.js";
-export type { LimiterOptions } from "./limiter/limiter-options.js";
+export type { EscalationEvent, LimiterOptions } from "./limiter/limiter-options.js";
 export type { Limiter } from "./limiter/limiter-verbs.js";
 export type { PeekRequest, RequestOptions } from "./limiter/request-options.js";
 export type { MaybeSync, Permit, Reservation } from "./limiter/reservation.js";
@@ -38,6 +39,7 @@ export {
   type QuotaPeriod,
   quota,
   quotaPeriod,
+  type SketchLimit,
   type SlidingWindowCounterLimit,
   type SlidingWindowLogLimit,
   slidingWindowCounter,
@@ -48,6 +50,7 @@ export {
   type WindowOptions,
 } from "./limits/limits.js";
 export type { LimitOrRate, Rate } from "./limits/rate.js";
+export { type SketchOptions, sketch } from "./limits/sketch.js";
 export {
   type DenyCacheOptions,
   type DenyCacheStats,
@@ -64,12 +67,14 @@ export type {
   DepositStore,
   Withdrawal,
 } from "./stores/deposit-store.js";
+export type { EscalateOptions } from "./stores/escalation/escalate-shape.js";
 export {
   type EventualOptions,
   type EventualStats,
   type EventualStore,
   eventual,
 } from "./stores/eventual/eventual.js";
+export type { FenceReading, FenceStore, FenceSwap } from "./stores/fence-store.js";
 export { ForwardingStore } from "./stores/forwarding-store.js";
 export {
   type HotKey,
@@ -83,14 +88,14 @@ export type { LeasedOptions } from "./stores/leased/lease-options.js";
 export { type LeasedStore, leased } from "./stores/leased/leased.js";
 export type { LeasedStats } from "./stores/leased/leases/leased-stats.js";
 export type { MemoryStoreOptions } from "./stores/memory/memory-options.js";
-export {
-  type MemoryStore,
-  type MemoryStoreStats,
-  memoryStore,
-} from "./stores/memory/memory-store.js";
+export type { MemoryStoreStats } from "./stores/memory/memory-stats.js";
+export { type MemoryStore, memoryStore } from "./stores/memory/memory-store.js";
+export type { SketchFigures } from "./stores/memory/sketch/sketch-counts.js";
+export type { SketchName, SketchStats } from "./stores/memory/sketch/sketches.js";
 export type { AdmissionMeter, AdmissionSource } from "./stores/metered.js";
 export { type PrelimitOptions, type PrelimitStore, prelimit } from "./stores/prelimit/prelimit.js";
-export type { BreakerState } from "./stores/resilient/circuit-breaker.js";
+export type { RecordAnswer, RecordChange, RecordStore } from "./stores/record-store.js";
+export type { Escalated, RefusalReport } from "./stores/refusal-reports.js";
 export type { FallbackEvent } from "./stores/resilient/fallback/fallback-events.js";
 export {
   type ResilientStats,

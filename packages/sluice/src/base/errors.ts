@@ -35,6 +35,7 @@ export const errorCatalogue = {
   SLUICE_LIMIT_INVALID: { status: 500, summary: "invalid limit" },
   SLUICE_OPTION_INVALID: { status: 500, summary: "invalid option" },
   SLUICE_RULES_INVALID: { status: 500, summary: "invalid rules" },
+  SLUICE_LIST_INVALID: { status: 500, summary: "invalid list of addresses" },
   SLUICE_RULE_UNKNOWN: { status: 404, summary: "unknown rule" },
   SLUICE_RULE_KEY_INVALID: { status: 400, summary: "the rule does not count this key" },
   SLUICE_ACQUIRE_ONLY: {
@@ -59,6 +60,10 @@ export const errorCatalogue = {
     summary: "at most 10000 callers may wait for one limiter",
   },
   SLUICE_STORE_UNAVAILABLE: { status: 503, summary: "the store did not answer" },
+  SLUICE_HOME_FENCED: {
+    status: 503,
+    summary: "the store is not the home region's under this epoch",
+  },
   SLUICE_STORE_UNSUPPORTED: { status: 500, summary: "the server can't be used as a store" },
   SLUICE_KEY_SECRET_MISSING: {
     status: 500,
@@ -67,9 +72,25 @@ export const errorCatalogue = {
   },
   SLUICE_NOT_LEASABLE: {
     status: 500,
-    summary: "a concurrency limit or a shaping leaky bucket can't be leased or eventual",
+    summary: "a concurrency limit, a shaping leaky bucket or a sketch can't be leased or eventual",
   },
   SLUICE_CLOSED: { status: 503, summary: "used after it was closed" },
+  SLUICE_CLIENT_QUEUE_FULL: {
+    status: 503,
+    summary: "too many requests wait to be sent, and this one is the least important",
+  },
+  SLUICE_CLIENT_DEADLINE: {
+    status: 504,
+    summary: "the request can't be answered by its deadline",
+  },
+  SLUICE_CLIENT_CIRCUIT_OPEN: {
+    status: 503,
+    summary: "the origin keeps failing, so no request is sent",
+  },
+  SLUICE_CLIENT_BODY_SPENT: {
+    status: 502,
+    summary: "the request failed, and its body can't be sent again",
+  },
 } as const satisfies Record<string, CatalogueEntry>;
 
 /** A code of the catalogue. */
@@ -84,9 +105,10 @@ export class SluiceError extends Error {
   /**
    * @param code - Which entry of the catalogue.
    * @param seen - What was seen, appended to the summary.
+   * @param options - The error that caused it, if one did.
    */
-  constructor(code: SluiceErrorCode, seen: string) {
-    super(`${errorCatalogue[code].summary}: ${seen}`);
+  constructor(code: SluiceErrorCode, seen: string, options?: ErrorOptions) {
+    super(`${errorCatalogue[code].summary}: ${seen}`, options);
     this.code = code;
     this.status = errorCatalogue[code].status;
   }
@@ -98,6 +120,8 @@ export const warningCatalogue = {
   SLUICE_REDIS: "the Redis server may not be suitable as a store",
   SLUICE_RULES: "the rules in force stay unchanged",
   SLUICE_PEER_UNKNOWN: "a rule counts by address, but this runtime does not provide one",
+  SLUICE_CHALLENGE_UNSET:
+    "a rule has onExceed: challenge, but the option challenge is not set, so it rejects",
   SLUICE_PROXY_UNTRUSTED: "requests come through a proxy that is not trusted",
 } as const satisfies Record<string, string>;
 

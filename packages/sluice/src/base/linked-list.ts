@@ -3,7 +3,7 @@
 // so each eviction from a full one takes time in proportion to its bound. The links are numbers in
 // arrays, so that an item costs no object and the garbage collector has nothing to follow.
 
-/** No place: what comes after the newest item, and {@link LinkedList.oldest} of an empty list. */
+/** No place: what comes after the newest item, and {@link LinkedList.oldest} and `newest` of an empty list. */
 export const NO_PLACE = 0;
 
 /** Items in the order in which they were added. Each has a place, a number by which it is removed. */
@@ -23,6 +23,11 @@ export class LinkedList<T> {
   /** The place of the oldest item. */
   get oldest(): number {
     return this.#newer[NO_PLACE];
+  }
+
+  /** The place of the newest item. */
+  get newest(): number {
+    return this.#older[NO_PLACE];
   }
 
   /** The item at a place that is in use. */

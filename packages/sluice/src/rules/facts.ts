@@ -10,6 +10,14 @@ export interface Facts {
   readonly host?: string | undefined;
   /** The client's address in any notation, already found behind proxies. */
   readonly ip?: string | undefined;
+  /**
+   * The number of the autonomous system that the address belongs to, and its country by two letters. Default: what
+   * `networkOf` of the policy says of the address.
+   */
+  readonly asn?: number | string | undefined;
+  readonly country?: string | undefined;
+  /** What distinguishes the client's software from others, as a trusted proxy sees it: a JA4 hash. */
+  readonly fingerprint?: string | undefined;
   readonly user?: string | undefined;
   /** Never the API key itself but a hash of it, or the id that a key resolver gave it. */
   readonly apiKey?: string | undefined;
@@ -34,6 +42,6 @@ export interface Facts {
   readonly cookies?: Readonly<Record<string, string | undefined>> | undefined;
   /** Top-level fields of a JSON or form body. */
   readonly body?: Readonly<Record<string, unknown>> | undefined;
-  /** Anything else: an ASN, a country, what a function in code found. */
+  /** Anything else: a region, a device, what a function in code found. */
   readonly attributes?: Readonly<Record<string, string | number | undefined>> | undefined;
 }

@@ -23,6 +23,15 @@ export class ReadThroughFacts implements Facts {
   get ip(): string | undefined {
     return this.facts.ip;
   }
+  get asn(): Facts["asn"] {
+    return this.facts.asn;
+  }
+  get country(): string | undefined {
+    return this.facts.country;
+  }
+  get fingerprint(): string | undefined {
+    return this.facts.fingerprint;
+  }
   get user(): string | undefined {
     return this.facts.user;
   }

@@ -1,9 +1,14 @@
 // Rules as the rest of the library knows them: parsed, every default filled in, nothing left to check.
 // `parse.ts` makes them and nothing else does.
 
+import type { Priority } from "../adaptive/priority.js";
+import type { EscalationTerms } from "../algorithms/escalation.js";
 import type { Limit } from "../limits/limits.js";
 import type { DurableOptions, FailurePolicy } from "../stores/store.js";
 import type { CidrList } from "./identity-keys/cidr.js";
+
+/** What happens beyond the limit. */
+export type OnExceed = "reject" | "delay" | "shadow" | "challenge";
 
 /** Where a rule is decided; see shared stores and leases. */
 export type Consistency = "strict" | "leased" | "eventual" | "local";
@@ -14,8 +19,10 @@ export type Across = "each" | "central" | "split" | "leased" | "merged";
 /** One part of a key. */
 export type Dimension =
   | { readonly kind: "user" | "apiKey" | "tenant" | "ip" | "endpoint" | "global" }
+  /** The network of the address, and what a trusted proxy says about the client's connection. */
+  | { readonly kind: "asn" | "country" | "fingerprint" }
   /** Addresses counted together by the first bits of each family. */
-  | { readonly kind: "subnet"; readonly ipv4: number; readonly ipv6: number }
+  | { readonly kind: "ipPrefix"; readonly ipv4: number; readonly ipv6: number }
   | { readonly kind: "header" | "cookie" | "body" | "attribute"; readonly name: string };
 
 /** Which requests a rule is about. An empty list or map asks for nothing. */
@@ -30,6 +37,21 @@ export interface Match {
   readonly headers: ReadonlyMap<string, readonly string[]>;
   /** The same for attributes; `user`, `tenant` and `tier` are the facts of that name, `scope` is any of the scopes. */
   readonly attributes: ReadonlyMap<string, readonly string[]>;
+  /** Where the client is, by what it shows: any of these ranges, autonomous systems… Absent if nothing is asked. */
+  readonly client?: ClientMatch | undefined;
+}
+
+/** What a rule can ask of a client besides its address. No identity has to be known for it. */
+export type ClientField = "asn" | "country" | "fingerprint";
+
+/** What a rule asks of a client. */
+export interface ClientMatch {
+  /** Undefined: any address. */
+  readonly ips: CidrList | undefined;
+  /** The ranges of `ips` as they were written. */
+  readonly ranges: readonly string[];
+  /** By field: the values of which one must fit, in the form in which requests have them. */
+  readonly values: ReadonlyMap<ClientField, readonly string[]>;
 }
 
 /** A match that asks for nothing. */
@@ -84,6 +106,18 @@ export type SettleBy =
   | { readonly kind: "header"; readonly name: string }
   /** The response's body. `onAbort`: what a response that was cut short costs. */
   | { readonly kind: "json"; readonly sum: JsonSum; readonly onAbort: "estimated" | "seen" };
+
+/** How important requests are when load is shed. */
+export type RequestPriority =
+  | { readonly kind: "constant"; readonly priority: Priority }
+  /** By the plan of the caller's tenant. */
+  | {
+      readonly kind: "plan";
+      readonly byPlan: ReadonlyMap<string, Priority>;
+      readonly otherwise: Priority;
+    }
+  /** What a header of a trusted proxy says; `otherwise` if it says nothing usable. */
+  | { readonly kind: "header"; readonly name: string; readonly otherwise: Priority };
 
 /** Which responses are counted: `isCounted` says whether the listed ones are, or all others. */
 export interface ResponseCondition {
@@ -169,7 +203,9 @@ export interface Rule {
   readonly settle: SettleBy | undefined;
   /** Present: reserved, and refunded if the response is not one of these. */
   readonly when: ResponseCondition | undefined;
-  readonly onExceed: "reject" | "delay" | "shadow";
+  readonly onExceed: OnExceed;
+  /** How many units a pass gives back under `onExceed: "challenge"`. Absent: all that the key used. */
+  readonly passUnits?: number;
   /** The longest wait under `onExceed: "delay"`. */
   readonly delayMsMax: number;
   /** The share of keys that the rule is about, 0 to 100. */
@@ -179,10 +215,14 @@ export interface Rule {
   readonly across?: Exclude<Across, "each">;
   /** Absent if the rule is not durable. */
   readonly durable?: Durable;
+  /** When callers that keep being refused are blocked, and for how long. Absent if they are not. */
+  readonly escalate?: EscalationTerms;
   readonly onStoreFailure: FailurePolicy | undefined;
   readonly timeoutMs: number | undefined;
   /** Rules with a higher priority come first, and win where two refuse alike. */
   readonly priority: number;
+  /** How important its requests are when load is shed. Absent if the rule does not say. */
+  readonly requestPriority?: RequestPriority;
   /** Whether responses show it. */
   readonly isExposed: boolean;
   /** Into how many counters a limit that many share is cut; 1 is not at all. */

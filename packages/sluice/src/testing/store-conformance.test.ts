@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Verdict } from "../base/decision.js";
 import { SluiceError } from "../base/errors.js";
 import { memoryStore } from "../stores/memory/memory-store.js";
+import type { RefusalReport } from "../stores/refusal-reports.js";
 import type { Charge, Counter, CounterStatus, Outcome, Settling, Store } from "../stores/store.js";
 import { storeConformance } from "./store-conformance.js";
 
@@ -16,6 +17,8 @@ const group = {
   callers: "callers at the same time are admitted as if one after another",
   requests: "a requestId makes a request count once",
   blocks: "a block refuses its key until it ends",
+  fence: "a store decides for the epoch under which it is home, and for no other",
+  escalation: "refusals escalate into longer blocks",
   settled: "a reservation is settled once, for what it really cost",
   refunds: "a refund is capped at full",
   resets: "a reset forgets what was used",
@@ -28,7 +31,7 @@ const group = {
 };
 
 describe("a memory store", () => {
-  for (const { name, run } of storeConformance({ createStore: () => memoryStore() })) it(name, run);
+  for (const { name, run } of storeConformance({ createStore: smallStore })) it(name, run);
 });
 
 describe("a store that answers later", () => {
@@ -97,6 +100,13 @@ const broken: readonly [what: string, group: string, title: string, change: Brea
   ["drops blocks", group.blocks, "it ends exactly, and cost nothing", () => ({ block: () => {} })],
   ["ends blocks late", group.blocks, "it ends exactly, and cost nothing", endsBlocksLate],
   ["never unblocks", group.blocks, "unblock ends it immediately", () => ({ unblock: () => {} })],
+  [
+    "escalates without a block",
+    group.escalation,
+    "the block is one like any other",
+    escalatesWithout,
+  ],
+  ["keeps levels", group.escalation, "unblock forgets the level", () => ({ unblock: () => {} })],
   [
     "reports one too many",
     group.tables,
@@ -311,6 +321,7 @@ function forward(inner: Store): Store {
     refund: (charges) => inner.refund(charges),
     block: (scope, key, until) => inner.block(scope, key, until),
     unblock: (scope, key) => inner.unblock(scope, key),
+    escalate: (reports) => inner.escalate?.(reports) ?? [],
     reset: (charges) => inner.reset(charges),
     close: () => inner.close(),
   };
@@ -348,6 +359,7 @@ function later(inner: Store): Store {
     refund: (charges) => wait(() => inner.refund(charges)),
     block: (scope, key, until) => wait(() => inner.block(scope, key, until)),
     unblock: (scope, key) => wait(() => inner.unblock(scope, key)),
+    escalate: (reports) => wait(() => inner.escalate?.(reports) ?? []),
     reset: (charges) => wait(() => inner.reset(charges)),
     close: () => wait(() => inner.close()),
   };
@@ -610,6 +622,11 @@ function endsBlocksLate(inner: Store): Partial<Store> {
     block: (scope, key, { untilMs, nowMs }) =>
       inner.block(scope, key, { untilMs: untilMs + 1, nowMs }),
   };
+}
+
+function escalatesWithout(inner: Store): Partial<Store> {
+  const withoutScopes = (report: RefusalReport) => ({ ...report, blockScopes: [] });
+  return { escalate: (reports) => inner.escalate?.(reports.map(withoutScopes)) ?? [] };
 }
 
 function blocksFolded(inner: Store): Partial<Store> {

@@ -24,6 +24,8 @@ import { blockClaims } from "./conformance/blocks.js";
 import { chargingClaims } from "./conformance/charging.js";
 import type { AlgorithmName, Claim } from "./conformance/claim.js";
 import { debitClaims } from "./conformance/debit.js";
+import { escalationClaims } from "./conformance/escalation.js";
+import { fenceClaims } from "./conformance/fence.js";
 import { nameClaims } from "./conformance/names.js";
 import { drawLimit } from "./conformance/random-limits.js";
 import { refundClaims } from "./conformance/refunds.js";
@@ -74,9 +76,11 @@ const claims: readonly Claim[] = [
   ...chargingClaims,
   ...requestClaims,
   ...blockClaims,
+  ...escalationClaims,
   ...refundClaims,
   ...debitClaims,
   ...nameClaims,
+  ...fenceClaims,
 ];
 
 /**

@@ -8,6 +8,8 @@ import type { NormalizedRequest } from "./normalized-request.js";
 
 /** Finds candidates. */
 export interface Collector<C> {
+  /** The one entry that is found for every request; undefined if there are several, or conditions. */
+  readonly only: C | undefined;
   /** Adds those whose conditions a request meets; one may be added twice, and in any order. */
   collect(request: NormalizedRequest, found: C[]): void;
 }
@@ -75,12 +77,14 @@ function toUnlisted<C>(candidates: readonly Candidate<C>[]): Collector<C> {
 
 /** One candidate, as most patterns have. */
 class Single<C> implements Collector<C> {
+  readonly only: C | undefined;
   readonly #entry: C;
   readonly #conditions: readonly MatchCondition[];
 
   constructor(entry: C, conditions: readonly MatchCondition[]) {
     this.#entry = entry;
     this.#conditions = conditions;
+    this.only = conditions.length === 0 ? entry : undefined;
   }
 
   collect(request: NormalizedRequest, found: C[]): void {
@@ -93,6 +97,7 @@ class Single<C> implements Collector<C> {
 
 /** A few candidates, or many that no field distinguishes. */
 class Several<C> implements Collector<C> {
+  readonly only = undefined;
   readonly #singles: readonly Single<C>[];
 
   constructor(singles: readonly Single<C>[]) {
@@ -111,6 +116,7 @@ interface Listing<C> {
 }
 
 class Listed<C> implements Collector<C> {
+  readonly only = undefined;
   readonly #listings: readonly Listing<Collector<C>>[];
   /** Those that ask for no value. */
   readonly #others: Collector<C>;

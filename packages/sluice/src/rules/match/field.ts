@@ -2,7 +2,7 @@
 // as a string, so that rules can be listed under the values that they require.
 
 import { toHeaderValue, toValue } from "../normalize/normalize-string.js";
-import type { Match } from "../rule.js";
+import type { ClientField, ClientMatch, Match } from "../rule.js";
 import type { NormalizedRequest } from "./normalized-request.js";
 
 /** One thing that conditions look at. */
@@ -89,6 +89,29 @@ function toAttributeReader(name: string): MatchField["read"] {
   }
 }
 
+const CLIENT: Readonly<Record<ClientField, MatchField>> = {
+  asn: { read: ({ asn }) => asn, covers: nothingElse },
+  country: { read: ({ country }) => country, covers: nothingElse },
+  fingerprint: { read: ({ facts }) => toValue(facts.fingerprint), covers: nothingElse },
+};
+
+/** A range can't be listed under a value: an address is in one of these or it is not. */
+function toRanges(ips: NonNullable<ClientMatch["ips"]>): MatchField {
+  const read = ({ facts: { ip } }: NormalizedRequest) =>
+    ip !== undefined && ips.has(ip) ? "in" : undefined;
+  return { read, covers: nothingElse };
+}
+
+function* toClientConditions({ ips, values }: ClientMatch): Generator<MatchCondition> {
+  if (ips !== undefined) yield { field: toRanges(ips), values: undefined };
+  for (const [name, wanted] of values) yield { field: CLIENT[name], values: new Set(wanted) };
+}
+
+/** A match on clients as a string. */
+export function toClientText({ ranges, values }: ClientMatch): string {
+  return JSON.stringify([ranges, [...values]]);
+}
+
 /** The fields of a set of rules: rules that look at the same thing have the same field. */
 export class MatchFields {
   readonly #headers = new Map<string, MatchField>();
@@ -104,8 +127,9 @@ export class MatchFields {
 
   /** What a match asks for, the path aside. */
   toConditions(match: Match): readonly MatchCondition[] {
-    const { methods, hosts, headers, attributes } = match;
-    const text = JSON.stringify([methods, hosts, [...headers], [...attributes]]);
+    const { methods, hosts, headers, attributes, client } = match;
+    const asked = client && toClientText(client);
+    const text = JSON.stringify([methods, hosts, [...headers], [...attributes], asked]);
     const known = this.#conditions.get(text) ?? this.#make(match);
     this.#conditions.set(text, known);
     return known;
@@ -124,6 +148,7 @@ export class MatchFields {
       const field = known(this.#attributes, name, toAttribute);
       conditions.push({ field, values: toValues(values) });
     }
+    if (match.client !== undefined) conditions.push(...toClientConditions(match.client));
     return conditions;
   }
 }

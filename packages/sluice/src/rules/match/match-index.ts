@@ -6,7 +6,7 @@ import { type Candidate, type Collector, CollectorMaker } from "./collector.js";
 import { MatchFields } from "./field.js";
 import type { NormalizedRequest } from "./normalized-request.js";
 import { type PathPattern, toPattern } from "./path-pattern.js";
-import { PathTrie } from "./path-trie.js";
+import { PathBranch, PathTrie } from "./path-trie.js";
 
 /** Beyond this many entries for one request insertion would take longer than sorting. */
 const FEW_MAX = 32;
@@ -14,7 +14,7 @@ const FEW_MAX = 32;
 /** What an index is made of. */
 interface IndexParts {
   readonly everywhere: Collector<number>;
-  readonly trie: PathTrie<number> | undefined;
+  readonly trie: PathTrie | undefined;
   readonly isUnconditional: boolean;
 }
 
@@ -24,7 +24,7 @@ export class MatchIndex<T> {
   /** Entries that are about every path. */
   readonly #everywhere: Collector<number>;
   /** Undefined if no entry asks for a path, so that none has to be read. */
-  readonly #trie: PathTrie<number> | undefined;
+  readonly #trie: PathTrie | undefined;
   /** Whether no entry asks for anything: every request falls under all of them. */
   readonly #isUnconditional: boolean;
 
@@ -72,7 +72,7 @@ export class MatchIndex<T> {
 function* toParts(matches: readonly Match[]): Steps<IndexParts> {
   const fields = new MatchFields(matches);
   const everywhere: Candidate<number>[] = [];
-  const groups = new Groups<number>();
+  const groups = new Groups();
   for (let place = 0; place < matches.length; place++) {
     const match = matches[place];
     const candidate = { entry: place, conditions: fields.toConditions(match) };
@@ -91,13 +91,13 @@ function* toParts(matches: readonly Match[]): Steps<IndexParts> {
 }
 
 /** Candidates by path pattern; patterns that fit the same paths are one. */
-class Groups<C> {
+class Groups {
   readonly #groups = new Map<
     string,
-    { readonly pattern: PathPattern; readonly candidates: Candidate<C>[] }
+    { readonly pattern: PathPattern; readonly candidates: Candidate<number>[] }
   >();
 
-  add(path: string, candidate: Candidate<C>): void {
+  add(path: string, candidate: Candidate<number>): void {
     const pattern = toPattern(path);
     const shape = JSON.stringify([pattern.literals, pattern.matchesBelow]);
     const group = this.#groups.get(shape);
@@ -105,15 +105,15 @@ class Groups<C> {
     else group.candidates.push(candidate);
   }
 
-  *toTrie(maker: CollectorMaker): Steps<PathTrie<C> | undefined> {
+  *toTrie(maker: CollectorMaker): Steps<PathTrie | undefined> {
     if (this.#groups.size === 0) return undefined;
-    const trie = new PathTrie<C>();
+    const root = new PathBranch();
     let count = 0;
     for (const { pattern, candidates } of this.#groups.values()) {
-      trie.set(pattern, yield* maker.make(candidates));
+      root.set(pattern, yield* maker.make(candidates));
       if (++count % ITEMS_A_STEP === 0) yield;
     }
-    return trie;
+    return yield* PathTrie.make(root);
   }
 }
 

@@ -3,6 +3,7 @@
 
 import { runSteps, type Steps } from "../../base/steps.js";
 import type { Match } from "../rule.js";
+import { toClientText } from "./field.js";
 import { MatchIndex } from "./match-index.js";
 import type { NormalizedRequest } from "./normalized-request.js";
 
@@ -59,9 +60,15 @@ const NO_ATTRIBUTES: Match["attributes"] = new Map();
 function toShown(entries: readonly Matchable[]): readonly Match[] {
   const shown = new Map<string, Match>();
   for (const { match } of entries) {
-    const { paths, methods, hosts, headers } = match;
-    const text = JSON.stringify([paths, methods, hosts, [...headers]]);
-    shown.set(text, { paths, methods, hosts, headers, attributes: NO_ATTRIBUTES });
+    const { paths, methods, hosts, headers, client } = match;
+    const text = JSON.stringify([
+      paths,
+      methods,
+      hosts,
+      [...headers],
+      client && toClientText(client),
+    ]);
+    shown.set(text, { paths, methods, hosts, headers, attributes: NO_ATTRIBUTES, client });
   }
   return [...shown.values()];
 }

@@ -2,6 +2,7 @@
 // Nothing is derived before a rule asks for it.
 
 import type { Facts } from "../facts.js";
+import { findNetwork, type Network, type NetworkOf, toAsn, toCountry } from "../network.js";
 import { toClientAddress } from "../normalize/address.js";
 import { toHost, toWildcards } from "./host.js";
 import { type ReadPath, readPath } from "./normalize-path.js";
@@ -10,16 +11,19 @@ import { type ReadPath, readPath } from "./normalize-path.js";
 export class NormalizedRequest {
   readonly facts: Facts;
   readonly #ipv6Prefix: number;
+  readonly #networkOf: NetworkOf | undefined;
   #method: string | undefined = undefined;
   #path: ReadPath | undefined = undefined;
   // Null stands for what was looked for and is not there.
   #host: string | null | undefined = undefined;
   #wildcards: readonly string[] | undefined = undefined;
   #address: string | null | undefined = undefined;
+  #network: Network | undefined = undefined;
 
-  constructor(facts: Facts, ipv6Prefix: number) {
+  constructor(facts: Facts, ipv6Prefix: number, networkOf?: NetworkOf) {
     this.facts = facts;
     this.#ipv6Prefix = ipv6Prefix;
+    this.#networkOf = networkOf;
   }
 
   /** In upper case. */
@@ -44,6 +48,22 @@ export class NormalizedRequest {
   get wildcards(): readonly string[] {
     this.#wildcards ??= toWildcards(this.host);
     return this.#wildcards;
+  }
+
+  /** The number of the client's autonomous system, in digits; undefined if it is not known. */
+  get asn(): string | undefined {
+    return toAsn(this.facts.asn ?? this.#known.asn);
+  }
+
+  /** The client's country, by two letters; undefined if it is not known. */
+  get country(): string | undefined {
+    return toCountry(this.facts.country ?? this.#known.country);
+  }
+
+  /** The network of the address, looked up once. */
+  get #known(): Network {
+    this.#network ??= findNetwork(this.#networkOf, this.facts.ip);
+    return this.#network;
   }
 
   /** The client's address as it is counted, undefined if there is none or it is not an address. */

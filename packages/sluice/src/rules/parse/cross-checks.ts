@@ -19,12 +19,15 @@ export function checkRule(rule: Rule, given: WrittenBounds, spot: Spot): void {
   checkLimits(rule, all, spot);
   checkCost(rule, all, spot);
   checkDelay(rule, given, all, spot);
+  checkChallenge(rule, all, spot);
   checkLeases(rule, all);
   checkShards(rule, all, spot);
+  checkSketches(rule, spot);
   checkDurable(rule, spot);
   checkAcross(rule, all, spot);
   checkQuotas(rule, all);
   checkJitter(given, all, spot);
+  checkEscalate(rule, spot);
 }
 
 /** Reports limits that would not go together with the rest of a rule that they are added to. */
@@ -34,8 +37,10 @@ export function checkAddedLimits(rule: Rule, limits: readonly Limit[], spot: Spo
   checkCost(rule, all, spot);
   const delayMsMax = rule.onExceed === "delay" ? rule.delayMsMax : undefined;
   checkDelay(rule, { delayMsMax, windowJitter: false }, all, spot);
+  checkChallenge(rule, all, spot);
   checkLeases(rule, all);
   checkShards(rule, all, spot);
+  refuseSketches(all);
   checkShared(rule, all);
   checkLeasedAcross(rule, all);
   checkQuotas(rule, all);
@@ -67,11 +72,12 @@ function checkKey({ key }: Rule, spot: Spot): void {
 }
 
 function checkLimits(
-  { limits, tiers, overrides }: Rule,
+  { limits, tiers, overrides, requestPriority }: Rule,
   all: readonly PlacedLimit[],
   spot: Spot,
 ): void {
-  if (all.length === 0)
+  // A rule may be there for the priority of its requests alone.
+  if (all.length === 0 && requestPriority === undefined)
     spot.in("limit").say("is unlimited, and no tier or override limits anything");
   checkRepeated(limits, spot.in("limit"));
   for (const [name, list] of tiers) checkRepeated(list, spot.in("tiers").in(name));
@@ -121,6 +127,29 @@ function checkDelay(
   }
 }
 
+/** A pass gives units back, to the caller that solved the challenge. */
+function checkChallenge(rule: Rule, all: readonly PlacedLimit[], spot: Spot): void {
+  const { onExceed, passUnits, cost, durable, key } = rule;
+  if (onExceed !== "challenge") {
+    if (passUnits !== undefined) spot.in("passUnits").say("needs onExceed: challenge");
+    return;
+  }
+  const at = spot.in("onExceed");
+  if (durable !== undefined) at.say("is challenge, but a durable quota is not given back");
+  if (key.some(({ kind }) => kind === "global")) {
+    at.say("is challenge, but key is global: the pass of one caller would lift the limit of all");
+  }
+  if (passUnits !== undefined && cost.kind === "constant" && cost.units > passUnits) {
+    const why = `is ${passUnits}, less than the ${cost.units} units that a request costs`;
+    spot.in("passUnits").say(why);
+  }
+  for (const { limit, spot: place } of all) {
+    if (limit.algorithm !== "concurrency" && !isShaper(limit)) continue;
+    const what = isShaper(limit) ? "a leakyBucket that shapes" : "a concurrency limit";
+    place.say(`is ${what}, which a pass can't give back; use onExceed: reject`);
+  }
+}
+
 function checkLeases({ consistency }: Rule, all: readonly PlacedLimit[]): void {
   if (consistency !== "leased" && consistency !== "eventual") return;
   for (const { limit, spot } of all) {
@@ -154,6 +183,32 @@ function checkShards({ shards, key, cost }: Rule, all: readonly PlacedLimit[], s
       `has ${limit.capacity} units, too few for ${shards} shards of at least ${needed} each`,
     );
   }
+}
+
+/** A sketch is counted in this process, for many keys together. */
+function checkSketches({ limits, tiers, overrides, consistency, shards }: Rule, spot: Spot): void {
+  for (const [name, list] of overrides)
+    refuseSketches(toPlaced(list, spot.in("overrides").in(name)));
+  const all = [...limits, ...[...tiers.values()].flat()];
+  if (!all.some(isSketch)) return;
+  if (consistency !== "local") {
+    const why = "but a sketch is counted in this process";
+    spot.in("consistency").say(`is ${consistency}, ${why}; use local, or another kind of limit`);
+  }
+  if (shards > 1) spot.in("shards").say("can't split a sketch, which takes any number of keys");
+}
+
+/** An override or an exception is about one key, which would have a sketch of its own. */
+function refuseSketches(all: readonly PlacedLimit[]): void {
+  for (const { limit, spot } of all) {
+    if (!isSketch(limit)) continue;
+    spot.say("is a sketch, which counts many keys; use a fixedWindow for a single one");
+  }
+}
+
+/** Whether a limit is counted in a sketch. */
+export function isSketch({ algorithm }: Limit): boolean {
+  return algorithm === "sketch";
 }
 
 function checkDurable({ durable, consistency, shards }: Rule, spot: Spot): void {
@@ -234,6 +289,22 @@ function checkJitter(
 ): void {
   if (!windowJitter || all.some(({ limit }) => limit.algorithm === "fixedWindow")) return;
   spot.in("windowJitter").say("needs a fixedWindow; other limits have no common border");
+}
+
+/** Parts of a key that name no caller. */
+const SHARED_KINDS: readonly Dimension["kind"][] = ["global", "endpoint"];
+
+/** A block hits everybody who shares the key. */
+function checkEscalate({ escalate, key, durable, shards }: Rule, spot: Spot): void {
+  if (escalate === undefined) return;
+  const at = spot.in("escalate");
+  if (key.every(({ kind }) => SHARED_KINDS.includes(kind))) {
+    at.say(`would block all callers, because the rule counts by ${describeKey(key)}`);
+  }
+  if (shards > 1) at.say("can't be used with shards, whose key many callers share");
+  if (durable !== undefined) {
+    at.say("can't be used on a durable rule; put it on a rule without durable");
+  }
 }
 
 function findRepeated(texts: readonly string[]): string | undefined {

@@ -2,6 +2,8 @@
 
 import {
   anyString,
+  as,
+  either,
   flag,
   listOf,
   object,
@@ -11,6 +13,8 @@ import {
   wholeNumber,
   withDefault,
 } from "../../base/shapes/shapes.js";
+import type { Rule } from "../rule.js";
+import { isPreset, loginPreset } from "./rule-fields/login-preset.js";
 import { exemptFields } from "./rule-fields/rule-fields.js";
 import { rule } from "./to-rule.js";
 
@@ -26,6 +30,11 @@ const schemaVersion: Shape<number> = {
   read: (value, spot) =>
     VERSIONS.find((version) => version === value) ?? spot.refuse(schemaVersion.what, value),
 };
+
+const ruleOrPreset: Shape<readonly Rule[]> = either("a rule or a preset", [
+  { fits: isPreset, shape: loginPreset(rule) },
+  { fits: () => true, shape: as(rule, (one) => [one]) },
+]);
 
 /** A file. */
 export const fileFields = object({
@@ -43,7 +52,7 @@ export const fileFields = object({
   ),
   exempt: optional(exemptFields, "Callers that no rule counts."),
   rules: required(
-    listOf(rule, { countMin: 0, countMax: RULES_MAX }),
-    "The rules; on a tie, the first one listed binds.",
+    listOf(ruleOrPreset, { countMin: 0, countMax: RULES_MAX }),
+    "The rules, and presets that stand for several; on a tie, the first one listed binds.",
   ),
 });

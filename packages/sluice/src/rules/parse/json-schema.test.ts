@@ -81,7 +81,7 @@ function everyField(): object {
       headers: { a: true, b: "c", d: ["e", 1] },
       attributes: { tier: "pro" },
     },
-    key: ["tenant", "header:x-y", "subnet:24/48"],
+    key: ["tenant", "header:x-y", "ipPrefix:24/48"],
     onMissing: "skip",
     limit: [
       "100/5m",
@@ -93,7 +93,7 @@ function everyField(): object {
       { quota: { limit: 50, period: "week", timeZone: "Asia/Tokyo", anchor: "2024-01-31" } },
     ],
     tiers: { pro: "unlimited" },
-    overrides: { "tenant:a|header:x-y:b|subnet:203.0.113.0/24": "5/second" },
+    overrides: { "tenant:a|header:x-y:b|ipPrefix:203.0.113.0/24": "5/second" },
     cost: { header: "x-cost", min: 0, max: 9, otherwise: 1 },
     settle: { header: "x-units" },
     when: { statusNot: [304, "5xx"] },
@@ -105,7 +105,7 @@ function everyField(): object {
     priority: 5,
     expose: false,
     shards: 2,
-    exempt: { ips: ["10.0.0.0/8"], keys: ["tenant:a|header:x-y:b|subnet:203.0.113.0/24"] },
+    exempt: { ips: ["10.0.0.0/8"], keys: ["tenant:a|header:x-y:b|ipPrefix:203.0.113.0/24"] },
     windowJitter: false,
   };
 }

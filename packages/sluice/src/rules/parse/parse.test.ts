@@ -221,7 +221,7 @@ describe("key", () => {
     ["tenant", { kind: "tenant" }],
     ["endpoint", { kind: "endpoint" }],
     ["global", { kind: "global" }],
-    ["subnet:24/48", { kind: "subnet", ipv4: 24, ipv6: 48 }],
+    ["subnet:24/48", { kind: "ipPrefix", ipv4: 24, ipv6: 48 }],
     ["header:X-Account", { kind: "header", name: "x-account" }],
     ["cookie:Session", { kind: "cookie", name: "Session" }],
     ["body:user name", { kind: "body", name: "user name" }],

@@ -35,11 +35,12 @@ export function readRuleSet(document: RulesDocument): RuleSet {
 function toRuleSet(value: unknown, spot: Spot): RuleSet | undefined {
   const given = fileFields.read(value, spot);
   if (given === undefined) return undefined;
+  const all = given.rules.flat();
   const rules = {
     isEnabled: given.enabled,
     ipv6Prefix: given.ipv6Prefix,
     exempt: toExempt(given.exempt, toAnyKey, spot.in("exempt")),
-    rules: given.rules,
+    rules: all,
   };
   checkIds(given.rules, spot.in("rules"));
   return { version: toVersion(rules), ...rules };
@@ -56,13 +57,16 @@ function peekIpv6Prefix(document: RulesDocument): number {
   return (given === undefined ? undefined : shape.read(given, aside)) ?? (byDefault as number);
 }
 
-function checkIds(rules: readonly Rule[], spot: Spot): void {
+function checkIds(written: readonly (readonly Rule[])[], spot: Spot): void {
   const places = new Map<string, string | undefined>();
-  for (const [i, { id, place }] of rules.entries()) {
-    if (places.has(id)) {
-      const first = places.get(id);
-      spot.in(i).say(`has the id of an earlier rule${first === undefined ? "" : ` (${first})`}`);
+  for (const [i, rules] of written.entries()) {
+    for (const { id, place } of rules) {
+      if (places.has(id)) {
+        const first = places.get(id);
+        const what = rules.length === 1 ? "has the id" : `stands for ${id}, which is the id`;
+        spot.in(i).say(`${what} of an earlier rule${first === undefined ? "" : ` (${first})`}`);
+      }
+      places.set(id, place);
     }
-    places.set(id, place);
   }
 }

@@ -3,8 +3,9 @@
 import { as, type ReadFields, type Shape, type Spot } from "../../base/shapes/shapes.js";
 import { type FixedWindowLimit, fixedWindow, type Limit } from "../../limits/limits.js";
 import { type CidrList, toCidrList } from "../identity-keys/cidr.js";
-import type { Exempt, Match, Rule } from "../rule.js";
-import { checkRule } from "./cross-checks.js";
+import { toValue } from "../normalize/normalize-string.js";
+import type { ClientField, ClientMatch, Exempt, Match, Rule } from "../rule.js";
+import { checkRule, isSketch } from "./cross-checks.js";
 import { toRuleKey, withRuleKeys } from "./rule-fields/keys.js";
 import { type exemptFields, type matchFields, ruleFields } from "./rule-fields/rule-fields.js";
 import { ruleReadingOf, sayError } from "./rule-reading.js";
@@ -28,7 +29,7 @@ function toRule(given: GivenRule, spot: Spot): Rule | undefined {
   const made: Rule = {
     id: given.id,
     isEnabled: given.enabled,
-    match: toMatch(given.match),
+    match: toMatch(given.match, spot.in("match")),
     key: given.key,
     onMissing: given.onMissing,
     limits: toLimits(given.limit),
@@ -41,12 +42,15 @@ function toRule(given: GivenRule, spot: Spot): Rule | undefined {
     settle: given.settle,
     when: given.when,
     onExceed: given.onExceed,
+    ...(given.passUnits === undefined ? {} : { passUnits: given.passUnits }),
     delayMsMax: given.onExceed === "delay" ? (given.delayMsMax ?? 0) : 0,
     rolloutPercent: given.rollout,
-    consistency: given.consistency,
+    consistency: given.consistency ?? defaultConsistency(given),
     ...(given.across === "each" ? {} : { across: given.across }),
     ...toCare(given),
+    ...(given.escalate === undefined ? {} : { escalate: given.escalate }),
     priority: given.priority,
+    ...(given.requestPriority === undefined ? {} : { requestPriority: given.requestPriority }),
     isExposed: given.expose,
     shards: given.shards,
     exempt: toExempt(given.exempt, (text, at) => toRuleKey(text, given, at), spot.in("exempt")),
@@ -54,6 +58,12 @@ function toRule(given: GivenRule, spot: Spot): Rule | undefined {
   };
   checkRule(made, given, spot);
   return spot.problemCount > problemCount ? undefined : made;
+}
+
+/** A sketch is counted in this process, whatever the store is. */
+function defaultConsistency({ limit, tiers = NO_ENTRIES }: GivenRule): Rule["consistency"] {
+  const all = [limit, ...tiers.values()];
+  return all.some((list) => list.some(isSketch)) ? "local" : "strict";
 }
 
 /**
@@ -77,14 +87,32 @@ function toCare({
   };
 }
 
-function toMatch({ path, methods, host, headers, attributes }: GivenMatch): Match {
+function toMatch(given: GivenMatch, spot: Spot): Match {
+  const { path, methods, host, headers, attributes } = given;
+  const client = toClientMatch(given, spot);
   return {
     paths: path ?? [],
     methods: methods ?? [],
     hosts: host ?? [],
     headers: headers ?? NO_ENTRIES,
     attributes: attributes ?? NO_ENTRIES,
+    ...(client === undefined ? {} : { client }),
   };
+}
+
+/** What is asked of the client, by values as requests have them; undefined if nothing is. */
+function toClientMatch(
+  { ips, asn, country, fingerprint }: GivenMatch,
+  spot: Spot,
+): ClientMatch | undefined {
+  const values = new Map<ClientField, readonly string[]>();
+  if (asn !== undefined) values.set("asn", asn);
+  if (country !== undefined) values.set("country", country);
+  const software = fingerprint?.map(toValue).filter((value) => value !== undefined);
+  if (software !== undefined) values.set("fingerprint", software);
+  if (ips === undefined && values.size === 0) return undefined;
+  const ranges = ips ?? [];
+  return { ips: toRanges(ranges, spot.in("ips"), "match.ips"), ranges, values };
 }
 
 function toEach<T>(
@@ -114,26 +142,24 @@ export function toExempt(
   const ranges = given.ips ?? [];
   const keys = (given.keys ?? []).map((text, i) => toKey(text, spot.in("keys").in(i)));
   return {
-    ips: toRanges(ranges, spot.in("ips")),
+    ips: toRanges(ranges, spot.in("ips"), "exempt.ips"),
     ranges,
     keys: new Set(keys.filter((key) => key !== undefined)),
   };
 }
 
-function toRanges(ranges: readonly string[], spot: Spot): CidrList | undefined {
+function toRanges(ranges: readonly string[], spot: Spot, name: string): CidrList | undefined {
   if (ranges.length === 0) return undefined;
-  const good = ranges.filter((range, i) => isRange(range, spot.in(i)));
+  const good = ranges.filter((range, i) => isRange(range, spot.in(i), name));
   return toCidrList(good);
 }
 
-function isRange(range: string, spot: Spot): boolean {
+function isRange(range: string, spot: Spot, name: string): boolean {
   try {
-    toCidrList([range], SITE);
+    toCidrList([range], { name, code: "SLUICE_OPTION_INVALID" });
     return true;
   } catch (error) {
-    sayError(spot, error, `${SITE.name}: `);
+    sayError(spot, error, `${name}: `);
     return false;
   }
 }
-
-const SITE = { name: "exempt.ips", code: "SLUICE_OPTION_INVALID" } as const;

@@ -2,6 +2,7 @@
 // back what was held. A listener must not be able to break a decision.
 
 import { notify } from "../../base/maybe-promise.js";
+import type { RefusalCountsOptions } from "../../stores/escalation/refusal-counts.js";
 import { diffRules, type RulesDiff, removedIds } from "../diff.js";
 import type { RuleSet, SettleBy } from "../rule.js";
 import type { RuleCharge } from "./charges/request-charges.js";
@@ -9,7 +10,15 @@ import type { EstimateReason, SettledCost } from "./held-charges/settled-cost.js
 import type { RequestContext } from "./policy-request/policy-request.js";
 
 /** Something that happened to a policy. `kind` says what. */
-export type PolicyEvent = RulesReplaced | RuleSwitched | RuleUseless | CostSettled | SettleFailed;
+export type PolicyEvent =
+  | RulesReplaced
+  | RuleSwitched
+  | RuleUseless
+  | CostSettled
+  | ResponseCounted
+  | SettleFailed
+  | CallerEscalated
+  | EscalateFailed;
 
 /** Other rules are in force. */
 export interface RulesReplaced {
@@ -53,6 +62,14 @@ export interface CostSettled {
   readonly reason: EstimateReason | undefined;
 }
 
+/** A response that a rule with `when` counts, such as a failed login. */
+export interface ResponseCounted {
+  readonly kind: "counted";
+  readonly rule: string;
+  /** The key as it is counted, `user:42`: hash it before it is logged. */
+  readonly key: string;
+}
+
 /** What requests held was not settled: it stays charged, and a permit until it expires. */
 export interface SettleFailed {
   readonly kind: "settle-failed";
@@ -60,7 +77,37 @@ export interface SettleFailed {
   readonly error: unknown;
 }
 
+/** A caller that kept being refused by a rule with `escalate` is blocked. */
+export interface CallerEscalated {
+  readonly kind: "escalated";
+  readonly rule: string;
+  /** The key as it is counted, `user:42`: hash it before it is logged. */
+  readonly key: string;
+  /** From 1: how long the block is, by the list of the rule. */
+  readonly level: number;
+  /** How long it is blocked, in milliseconds from now. */
+  readonly blockMs: number;
+}
+
+/** The store did not take the refusals of some rules: they are not counted. */
+export interface EscalateFailed {
+  readonly kind: "escalate-failed";
+  readonly rules: readonly string[];
+  readonly error: unknown;
+}
+
 type OnEvent = ((event: PolicyEvent) => unknown) | undefined;
+
+/** What becomes of refusals under rules with `escalate`, as events. */
+export function toEscalationReports(
+  emit: (event: PolicyEvent) => void,
+): Omit<RefusalCountsOptions, "clock"> {
+  return {
+    onRaised: ({ scope: rule, key, level, blockMs }) =>
+      emit({ kind: "escalated", rule, key, level, blockMs }),
+    onFailed: (error, rules) => emit({ kind: "escalate-failed", rules, error }),
+  };
+}
 
 /** The event of rules that came into force in place of others. */
 export function toReplaced(before: RuleSet, after: RuleSet): RulesReplaced {
@@ -91,14 +138,16 @@ export function toReports(
   };
 }
 
-/** Reports charges that were settled as events, under rules with `settle`; undefined without a listener. */
+/** Reports charges that were settled as events, under rules with `settle` or `when`; undefined without a listener. */
 function toSettleReport(
   onEvent: OnEvent,
 ): ((charge: RuleCharge, cost: SettledCost) => void) | undefined {
   if (onEvent === undefined) return undefined;
-  return ({ rule: { definition }, units: reserved }, { units: settled, reason }) => {
-    const by = definition.settle?.kind ?? "code";
-    const event = { kind: "settled", rule: definition.id, by, reserved, settled, reason } as const;
-    notify(() => onEvent(event));
+  return ({ rule: { definition }, key, units: reserved }, { units: settled, reason }) => {
+    const { id: rule, settle } = definition;
+    if (settle !== undefined) {
+      const by = settle.kind;
+      notify(() => onEvent({ kind: "settled", rule, by, reserved, settled, reason }));
+    } else if (settled > 0) notify(() => onEvent({ kind: "counted", rule, key }));
   };
 }

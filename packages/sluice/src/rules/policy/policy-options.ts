@@ -1,6 +1,7 @@
 // The options of a policy.
 
 import { type Clock, toClock } from "../../base/clock.js";
+import { show } from "../../base/errors.js";
 import { anyFunction, readOption, readOptions, refuse } from "../../base/shapes/code-options.js";
 import {
   anyName,
@@ -25,6 +26,8 @@ import { type Regions, type RegionsOptions, toRegions } from "../../stores/regio
 import { POLICIES, TIMEOUT_BOUNDS } from "../../stores/resilient/resilient-options.js";
 import type { FailurePolicy, Store } from "../../stores/store.js";
 import type { Facts } from "../facts.js";
+import { AddressLists } from "../lists/address-lists.js";
+import type { NetworkOf } from "../network.js";
 import type { RuleSet } from "../rule.js";
 import type { CostFunction, CostFunctions } from "./cost.js";
 import type { PolicyEvent } from "./policy-events.js";
@@ -54,6 +57,8 @@ export interface PolicyOptions {
   durableStore?: Store;
   /** Counts the units that durable rules admit, beside what their store charges. Default: they are not counted. */
   admissions?: AdmissionMeter;
+  /** Addresses that are refused, and addresses that are not limited, whatever the rules say. Default: none. */
+  lists?: AddressLists;
   /** Default: monotonic time that started at the wall clock. */
   clock?: Clock;
   /** What answers for rules that don't say it when the store does not; default `"local"`. */
@@ -63,6 +68,12 @@ export interface PolicyOptions {
    * for rules that don't say it. Default: what the store's guard has, 50.
    */
   timeoutMs?: number;
+  /**
+   * Says which autonomous system and country an address belongs to, for rules that count or match by `asn` or `country`.
+   * Asked at most once for a request, and only if such a rule looks at it. Default: neither is known, unless the facts
+   * say it.
+   */
+  networkOf?: NetworkOf;
   /** Functions that rules name as their cost. */
   costs?: Readonly<Record<string, CostFunction>>;
   /**
@@ -91,9 +102,11 @@ export interface PolicySetup {
   readonly regions: Regions | undefined;
   readonly durableStore: Store | undefined;
   readonly admissions: AdmissionMeter | undefined;
+  readonly lists: AddressLists | undefined;
   readonly clock: Clock;
   readonly onStoreFailure: FailurePolicy;
   readonly timeoutMs: number | undefined;
+  readonly networkOf: NetworkOf | undefined;
   readonly costs: CostFunctions;
   readonly seesResponses: boolean;
   readonly leased: Omit<LeasedOptions, "clock">;
@@ -129,9 +142,11 @@ const OPTIONS = object({
   regions: optional(anything()),
   durableStore: optional(anyStore),
   admissions: optional(anything()),
+  lists: optional(anything()),
   clock: optional(anything()),
   onStoreFailure: withDefault(choice(POLICIES), "local"),
   timeoutMs: optional(wholeNumber(TIMEOUT_BOUNDS)),
+  networkOf: optional(anyFunction),
   costs: withDefault(costFunctions, {}),
   seesResponses: withDefault(flag, true),
   // Read by the stores that they are for.
@@ -150,9 +165,11 @@ export function toPolicySetup(options: PolicyOptions, parse: RulesParser): Polic
     ...toStores(given.store, given.regions as RegionsOptions | undefined),
     durableStore: given.durableStore,
     admissions: given.admissions as AdmissionMeter | undefined,
+    lists: toLists(given.lists),
     clock: toClock(SITE, given.clock),
     onStoreFailure: given.onStoreFailure,
     timeoutMs: given.timeoutMs,
+    networkOf: given.networkOf,
     costs: given.costs,
     seesResponses: given.seesResponses,
     leased: given.leased ?? {},
@@ -161,6 +178,11 @@ export function toPolicySetup(options: PolicyOptions, parse: RulesParser): Polic
     onDecision: given.onDecision,
     onEvent: given.onEvent,
   };
+}
+
+function toLists(given: unknown): AddressLists | undefined {
+  if (given === undefined || given instanceof AddressLists) return given;
+  refuse(SITE, `lists must be an AddressLists, got ${show(given)}`);
 }
 
 function toStores(

@@ -3,41 +3,41 @@
 
 import type { Clock, TimeOptions } from "../../base/clock.js";
 import { SluiceError } from "../../base/errors.js";
-import { isThenable, type MaybePromise, notify } from "../../base/maybe-promise.js";
+import { type MaybePromise, notify } from "../../base/maybe-promise.js";
 import { runInSlices, runSteps, type Steps } from "../../base/steps.js";
 import type { Facts } from "../facts.js";
+import type { AddressLists } from "../lists/address-lists.js";
 import type { Rule, RuleSet } from "../rule.js";
-import { type FindTenant, withProfile } from "../tenant-profile.js";
+import type { FindTenant } from "../tenant-profile.js";
 import { CompiledRules } from "./compile/compile.js";
 import { Lanes, type PolicyStats } from "./compile/lanes.js";
+import { RuleEscalations } from "./compile/rule-escalation.js";
 import type { CallerBlocks } from "./operator/caller-blocks.js";
 import { type ActOptions, RuleKey, ruleOf } from "./operator/operator.js";
+import { PassClaims } from "./pass-claims.js";
 import { type ExplainOptions, type Explanation, explainRequest } from "./peek/explain.js";
 import { peekRequest, type RuleState, stateOf } from "./peek/peek.js";
-import { type PolicyEvent, toReplaced, toReports } from "./policy-events.js";
-import {
-  type PolicyOptions,
-  type PolicySetup,
-  type RulesInput,
-  type RulesParser,
-  toPolicySetup,
-  toRuleSet,
-} from "./policy-options.js";
-import type { AdmitOptions } from "./policy-request/admit-options.js";
+import { type PolicyEvent, toEscalationReports, toReplaced } from "./policy-events.js";
+import type { PolicyOptions, PolicySetup, RulesInput, RulesParser } from "./policy-options.js";
+import { toPolicySetup, toRuleSet } from "./policy-options.js";
+import { type AdmitOptions, type CostOptions, NO_OPTIONS } from "./policy-request/admit-options.js";
 import { OperatorRefusals } from "./policy-request/operator-refusals.js";
 import { PolicyDecision, type RefusalCause } from "./policy-request/policy-decision.js";
 import { PolicyRequest, type RequestContext } from "./policy-request/policy-request.js";
+import { admitOrRedeem, withReport } from "./policy-request/redeem.js";
 import { SingleRulePath } from "./policy-request/single-rule-path.js";
 import { PreparedRules } from "./prepared-rules.js";
-import { Switches, type SwitchState, type SwitchStates } from "./switches.js";
-
-export type { AdmitOptions } from "./policy-request/admit-options.js";
+import { toRequestContext } from "./request-context.js";
+import { EVENT_OF, Switches, type SwitchState, type SwitchStates } from "./switches.js";
 
 /** A policy over rules. Made by `createPolicy`, or by middleware for limits in code. */
 export class Policy {
+  /** Remembers which passes were used. @internal */
+  readonly passClaims: PassClaims;
   readonly #setup: PolicySetup;
   readonly #parse: RulesParser;
   readonly #lanes: Lanes;
+  readonly #escalations: RuleEscalations;
   readonly #context: RequestContext;
   #switches = new Switches();
   #blocks: CallerBlocks | undefined;
@@ -53,17 +53,17 @@ export class Policy {
   constructor(options: PolicyOptions, parse: RulesParser) {
     const setup = toPolicySetup(options, parse);
     this.#setup = setup;
+    this.passClaims = new PassClaims(setup);
     this.#parse = parse;
     this.#lanes = new Lanes(setup.store, setup);
-    this.#context = {
-      ...toReports(setup.onEvent, () => this.#isClosed),
-      clock: setup.clock,
-      costs: setup.costs,
-      seesResponses: setup.seesResponses,
-      complete: (facts) => withProfile(facts, this.#findTenant),
-    };
+    const reports = toEscalationReports((event) => this.#emit(event));
+    this.#escalations = new RuleEscalations(setup.clock, reports);
+    this.#context = toRequestContext(setup, {
+      isClosed: () => this.#isClosed,
+      findTenant: () => this.#findTenant,
+    });
     this.#compiled = runSteps(this.#compile(setup.rules));
-    this.#singleRulePath = this.#toSingleRulePath();
+    this.#updatePaths();
   }
 
   /** The time by which it decides. */
@@ -74,6 +74,11 @@ export class Policy {
   /** The fast path for request handlers; undefined unless a single rule by address is in force. @internal */
   get singleRulePath(): SingleRulePath | undefined {
     return this.#singleRulePath;
+  }
+
+  /** The rules in force, compiled; undefined if operators refuse callers. @internal */
+  get plainRules(): CompiledRules | undefined {
+    return this.#refusals === undefined ? this.#compiled : undefined;
   }
 
   /** The version of the rules in force. */
@@ -101,6 +106,11 @@ export class Policy {
     return this.#blocks;
   }
 
+  /** The addresses that are refused or not limited, as they were given. */
+  get lists(): AddressLists | undefined {
+    return this.#setup.lists;
+  }
+
   /** What leases, syncs and known refusals did so far. All undefined over a store in this process. */
   get stats(): PolicyStats {
     return this.#lanes.stats;
@@ -126,21 +136,18 @@ export class Policy {
    */
   admit(facts: Facts, options: AdmitOptions = NO_OPTIONS): MaybePromise<PolicyDecision> {
     const request = this.#request(facts, options);
-    const { onDecision } = this.#setup;
-    const decision = request.admit();
-    if (onDecision === undefined) return decision;
-    if (isThenable(decision)) return decision.then((answer) => this.#report(answer, request));
-    return this.#report(decision, request);
+    const decision =
+      options.redeem === undefined
+        ? request.admit()
+        : admitOrRedeem(request, options, (known, others) => this.#request(known, others));
+    return withReport(decision, request, this.#setup.onDecision);
   }
 
   /**
    * What `admit` would answer, with what is left now and nothing charged. Takes all facts in one call:
    * there is nothing to find out later.
    */
-  peek(
-    facts: Facts,
-    options: Pick<AdmitOptions, "cost" | "nowMs"> = NO_OPTIONS,
-  ): MaybePromise<PolicyDecision> {
+  peek(facts: Facts, options: CostOptions = NO_OPTIONS): MaybePromise<PolicyDecision> {
     return peekRequest(this.#request(facts, options));
   }
 
@@ -154,10 +161,7 @@ export class Policy {
    * method, the host and the headers of the request that asks; at most 256 limits. Rules that count
    * by endpoint are included only if the request falls under them. Charges nothing.
    */
-  state(
-    facts: Facts,
-    options: Pick<AdmitOptions, "nowMs"> = NO_OPTIONS,
-  ): MaybePromise<readonly RuleState[]> {
+  state(facts: Facts, options: TimeOptions = NO_OPTIONS): MaybePromise<readonly RuleState[]> {
     return stateOf(this.#request(facts, options));
   }
 
@@ -180,8 +184,7 @@ export class Policy {
     const prepared = rules instanceof PreparedRules ? rules : undefined;
     this.#putInForce(prepared?.ruleSet ?? toRuleSet(rules, this.#parse), prepared);
     // Prepared with the rules in force, only switches differ.
-    const isSame = prepared !== undefined && this.rules === before;
-    if (!isSame) this.#emit(toReplaced(before, this.rules));
+    if (prepared === undefined || this.rules !== before) this.#emit(toReplaced(before, this.rules));
   }
 
   /**
@@ -247,10 +250,14 @@ export class Policy {
     this.#findTenant = find;
   }
 
+  /** The facts with what is known of their tenant, as requests are decided by them. @internal */
+  complete(facts: Facts): Facts {
+    return this.#context.complete(facts);
+  }
+
   /**
-   * Refuses every request of a key under a rule for so long: whole milliseconds from 1, or Infinity.
-   * The key is written as it is counted: `user:42`. Callers of a tier that is unlimited are not counted,
-   * and so not blocked.
+   * Refuses every request of a key under a rule for so long: whole milliseconds from 1, or Infinity. The key is written
+   * as it is counted: `user:42`. Callers of a tier that is unlimited are not counted, and so not blocked.
    *
    * @throws SluiceError `SLUICE_RULE_UNKNOWN`, or `SLUICE_RULE_KEY_INVALID` if the rule counts no such
    * key, and so do the other verbs on one; or if it has no limit for the key.
@@ -262,6 +269,11 @@ export class Policy {
   /** Ends a block immediately. Returns whether there was one. */
   unblock(ruleId: string, key: string, options?: TimeOptions): MaybePromise<boolean> {
     return this.#keyOf(ruleId, key).unblock(options);
+  }
+
+  /** How long a key is still blocked: 0 if it is not, Infinity if until it is unblocked, undefined without the store. */
+  blockedMs(ruleId: string, key: string, options?: TimeOptions): MaybePromise<number | undefined> {
+    return this.#keyOf(ruleId, key).blockedMs(options);
   }
 
   /** Forgets what a key used under a rule, in every tier. Blocks stay. */
@@ -283,6 +295,7 @@ export class Policy {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#singleRulePath = undefined;
+    this.#escalations.close();
     await this.#lanes.close();
     if (this.#setup.ownsStore) await this.#setup.store.close();
   }
@@ -292,11 +305,6 @@ export class Policy {
     // A caller that is still to be identified is completed then.
     const known = options.identify === undefined ? this.#context.complete(facts) : facts;
     return new PolicyRequest(this.#context, this.#compiled, known, options, this.#refusals);
-  }
-
-  #toSingleRulePath(): SingleRulePath | undefined {
-    if (this.#setup.onDecision !== undefined || this.#refusals !== undefined) return undefined;
-    return SingleRulePath.of(this.#compiled, this.#context);
   }
 
   #keyOf(ruleId: string, key: string): RuleKey {
@@ -314,27 +322,20 @@ export class Policy {
 
   /** To be called when the rules in force, a switch or the blocks have changed. */
   #updatePaths(): void {
-    this.#refusals = OperatorRefusals.of(this.#compiled, this.#blocks);
-    this.#singleRulePath = this.#toSingleRulePath();
+    this.#refusals = OperatorRefusals.of(this.#compiled, this.#blocks, this.#setup.lists);
+    const isPlain = this.#setup.onDecision === undefined && this.#refusals === undefined;
+    this.#singleRulePath = isPlain ? SingleRulePath.of(this.#compiled, this.#context) : undefined;
   }
 
   #compile(ruleSet: RuleSet, switches = this.#switches): Steps<CompiledRules> {
-    const { onStoreFailure, timeoutMs, costs, seesResponses } = this.#setup;
     return CompiledRules.compile(ruleSet, {
+      ...this.#setup,
       lanes: this.#lanes,
-      onStoreFailure,
-      timeoutMs,
-      costs,
-      seesResponses,
+      escalations: this.#escalations,
       switches,
       findTenant: (tenant) => this.#findTenant?.(tenant),
       before: this.#compiled,
     });
-  }
-
-  #report(decision: PolicyDecision, { normalized }: PolicyRequest): PolicyDecision {
-    notify(() => this.#setup.onDecision?.(decision, normalized.facts));
-    return decision;
   }
 
   #emit(event: PolicyEvent): void {
@@ -345,6 +346,3 @@ export class Policy {
     if (this.#isClosed) throw new SluiceError("SLUICE_CLOSED", "this policy");
   }
 }
-
-const NO_OPTIONS: AdmitOptions = {};
-const EVENT_OF = { on: "enabled", off: "disabled", deny: "denied" } as const;

@@ -80,3 +80,6 @@ function mustFit(count: number): void {
   const seen = `at most ${SWITCHES_MAX} rules can be switched at a time, got ${count}`;
   throw new SluiceError("SLUICE_OPTION_INVALID", seen);
 }
+
+/** The event of a switch that is set to a state. */
+export const EVENT_OF = { on: "enabled", off: "disabled", deny: "denied" } as const;

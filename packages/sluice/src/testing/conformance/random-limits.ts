@@ -20,8 +20,11 @@ const WINDOWS_MS = [1, 7, 1000, 60_000, 3_600_000, 86_400_000, 2_592_000_000, 31
 const RATES_PER_SECOND = [0.1, 1 / 3, 1, 3, 7, 10, 1000, 1_000_000];
 const TIME_ZONES = ["UTC", "America/New_York", "Europe/Paris", "Asia/Kolkata"];
 
+/** Algorithms that any store may hold. A sketch is counted in memory only, and not exactly. */
+export type DrawnAlgorithm = Exclude<Limit["algorithm"], "sketch">;
+
 /** How a limit of each algorithm is drawn. */
-export const drawLimit: Readonly<Record<Limit["algorithm"], (random: SeededRandom) => Limit>> = {
+export const drawLimit: Readonly<Record<DrawnAlgorithm, (random: SeededRandom) => Limit>> = {
   tokenBucket: (random) => {
     if (random.chance(0.5)) {
       const refillPerSecond = random.pick(RATES_PER_SECOND);

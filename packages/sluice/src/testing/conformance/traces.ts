@@ -7,10 +7,10 @@ import { TIME_MS_MAX } from "../../base/clock.js";
 import type { Decision } from "../../base/decision.js";
 import type { Limiter } from "../../limiter/limiter-verbs.js";
 import type { Limit } from "../../limits/limits.js";
-import type { AlgorithmName, Claim, Stand } from "./claim.js";
+import type { Claim, Stand } from "./claim.js";
 import { expectDecision } from "./expect.js";
 import { SeededRandom } from "./random.js";
-import { drawLimit } from "./random-limits.js";
+import { type DrawnAlgorithm, drawLimit } from "./random-limits.js";
 import { Reference, type ReferenceOutcome } from "./reference.js";
 import { isHeld, limiterOn } from "./stand.js";
 
@@ -24,7 +24,7 @@ const COST_MAX = Number.MAX_SAFE_INTEGER;
 
 type Draw = (random: SeededRandom, stand: Stand) => readonly Limit[];
 
-const ALGORITHMS = Object.keys(drawLimit) as AlgorithmName[];
+const ALGORITHMS = Object.keys(drawLimit) as DrawnAlgorithm[];
 
 /** For each kind of clock one claim for each algorithm, and one for several limits together. */
 export const traceClaims: readonly Claim[] = [GROUP, STEPPING_GROUP].flatMap((group) => [

@@ -5,6 +5,7 @@
 import { UNITS_MAX, WINDOW_MS_MAX } from "../../../algorithms/numbers.js";
 import { errorCatalogue, SluiceError } from "../../../base/errors.js";
 import { nearestName } from "../../../base/nearest-name.js";
+import { duration } from "../../../base/shapes/duration.js";
 import {
   anyNumber,
   anyString,
@@ -40,8 +41,8 @@ import {
   tokenBucket,
 } from "../../../limits/limits.js";
 import { parseRate, RATE_PATTERN, toMeantRate } from "../../../limits/rate.js";
+import { SKETCH_BOUNDS, SKETCH_UNITS_MAX, sketch } from "../../../limits/sketch.js";
 import { ruleReadingOf } from "../rule-reading.js";
-import { duration } from "./duration.js";
 
 /** The most limits that one rule may have at a time. */
 const LIMITS_MAX = 8;
@@ -119,6 +120,28 @@ const OPTIONS = {
       "Whether another limit in mid-period counts for the rest of the period only. For durable rules.",
     ),
   }),
+  sketch: object({
+    limit: required(
+      wholeNumber({ min: 1, max: SKETCH_UNITS_MAX }),
+      "The most units in a window or period.",
+    ),
+    windowMs: required(windowMs, "How long a window is."),
+    errorShare: withDefault(
+      anyNumber(SKETCH_BOUNDS.errorShare),
+      SKETCH_BOUNDS.errorShare.default,
+      "How much a key may be over-counted, as a share of the units of all keys in the window.",
+    ),
+    confidence: withDefault(
+      anyNumber(SKETCH_BOUNDS.confidence),
+      SKETCH_BOUNDS.confidence.default,
+      "How likely a key stays within that error.",
+    ),
+    exactKeysMax: withDefault(
+      wholeNumber(SKETCH_BOUNDS.exactKeysMax),
+      SKETCH_BOUNDS.exactKeysMax.default,
+      "How many keys near their limit have exact counters.",
+    ),
+  }),
 } as const satisfies Record<Limit["algorithm"], ObjectShape<Fields>>;
 
 type Algorithm = keyof typeof OPTIONS;
@@ -131,6 +154,7 @@ const MAKE: { readonly [A in Algorithm]: (options: never) => Limit } = {
   slidingWindowLog,
   concurrency,
   quota,
+  sketch,
 };
 
 const ALGORITHMS = Object.keys(OPTIONS) as Algorithm[];
@@ -142,6 +166,7 @@ const ABOUT: Readonly<Record<Algorithm, string>> = {
   slidingWindowLog: "At most this many in any window, exactly.",
   concurrency: "The most concurrent requests.",
   quota: "At most this many in a day, week or month.",
+  sketch: "At most this many in each window, for any number of keys in memory of a fixed size.",
 };
 
 /** A limit by the name of its algorithm: exactly one of these fields. */

@@ -2,10 +2,13 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Fields } from "../../../base/shapes/shapes.js";
+import { escalateFields } from "../../../stores/escalation/escalate-shape.js";
 import { fileFields } from "../file-fields.js";
 import { costForms, settleForms } from "./costs.js";
 import { durableFields } from "./durable.js";
 import { limitByName } from "./limit.js";
+import { loginFields } from "./login-preset.js";
+import { priorityForms } from "./request-priority.js";
 import { exemptFields, matchFields, ruleFields, whenFields } from "./rule-fields.js";
 
 const page = readFileSync(
@@ -41,6 +44,9 @@ describe("docs/reference/rules.md", () => {
     ["settle", settleForms.map(({ fields }) => fields)],
     ["when", [whenFields.fields]],
     ["durable", [durableFields.fields]],
+    ["escalate", [escalateFields.fields]],
+    ["preset", [loginFields.fields]],
+    ["requestPriority", [{ ...priorityForms[0].fields, ...priorityForms[1].fields }]],
     ["exempt", [exemptFields.fields]],
   ])("names every field of '%s' and no other", (section, forms) => {
     const documented = rowsOf(section).map(([name]) => codeOf(name));

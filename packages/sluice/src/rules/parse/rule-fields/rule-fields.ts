@@ -1,6 +1,7 @@
 // The fields of a rule as a file writes them: the one description that reads them, that the JSON Schema
 // is made of, and that the reference page is checked against.
 
+import { duration } from "../../../base/shapes/duration.js";
 import {
   anyNumber,
   anyString,
@@ -18,18 +19,23 @@ import {
   wholeNumber,
   withDefault,
 } from "../../../base/shapes/shapes.js";
+import { escalate } from "../../../stores/escalation/escalate-shape.js";
 import { POLICIES, TIMEOUT_BOUNDS } from "../../../stores/resilient/resilient-options.js";
 import type { ResponseCondition } from "../../rule.js";
+import { asn, country } from "./client-match.js";
 import { cost, settle } from "./costs.js";
 import { dimension } from "./dimension.js";
 import { durable } from "./durable.js";
-import { duration } from "./duration.js";
 import { limits } from "./limit.js";
 import { headerName, host, method, ownName, pathPattern, ruleId } from "./names.js";
+import { requestPriority } from "./request-priority.js";
+import { status } from "./status.js";
 
 const PATTERNS_MAX = 100;
 const DIMENSIONS_MAX = 8;
 const NAMES_MAX = 64;
+/** As many as there are. */
+const COUNTRIES_MAX = 300;
 const OVERRIDES_MAX = 10_000;
 const EXEMPT_MAX = 10_000;
 const KEY_LENGTH_MAX = 4_096;
@@ -76,6 +82,22 @@ export const matchFields = object({
     mapOf(ownName, wanted, { countMax: NAMES_MAX }),
     "The same for attributes; `user`, `tenant` and `tier` are the facts of that name, and `scope` is any scope of the API key.",
   ),
+  ips: optional(
+    listOf(anyString(64), { countMax: EXEMPT_MAX }),
+    "Addresses and ranges, in one of which the client's address is: `203.0.113.0/24`.",
+  ),
+  asn: optional(
+    oneOrMany(asn, list),
+    "The number of the autonomous system that the address belongs to: one or several.",
+  ),
+  country: optional(
+    oneOrMany(country, { countMax: COUNTRIES_MAX }),
+    "The country that the address belongs to, by two letters: one or several.",
+  ),
+  fingerprint: optional(
+    oneOrMany(anyString(256), list),
+    "The fingerprint of the client's software that a trusted proxy reports, such as a JA4 hash: one or several.",
+  ),
 });
 
 /** Who is never counted. */
@@ -89,14 +111,6 @@ export const exemptFields = object({
     "Keys as they are counted: `user:42`.",
   ),
 });
-
-const status: Shape<number> = either('a status from 100 to 599 or a class such as "4xx"', [
-  { fits: isNumber, shape: wholeNumber({ min: 100, max: 599 }) },
-  {
-    fits: isString,
-    shape: as(choice(["1xx", "2xx", "3xx", "4xx", "5xx"]), (name) => Number(name[0])),
-  },
-]);
 
 /** Which responses count. */
 export const whenFields = object(
@@ -142,23 +156,30 @@ export const ruleFields = object({
   settle: optional(settle, "Where the real cost comes from, once the response is known."),
   when: optional(when, "Which responses count; by default all."),
   onExceed: withDefault(
-    choice(["reject", "delay", "shadow"]),
+    choice(["reject", "delay", "shadow", "challenge"]),
     "reject",
-    "What happens beyond the limit. `shadow` counts and reports, and lets pass.",
+    "What happens beyond the limit. `shadow` counts and reports, and lets pass. `challenge` refuses with a challenge, whose solution lifts the limit once.",
+  ),
+  passUnits: optional(
+    wholeNumber({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+    "How many units a solved challenge gives back; by default all that the key used. Only with `onExceed: challenge`.",
   ),
   delayMsMax: optional(
     duration({ min: 1, max: DELAY_MS_MAX }),
     "The longest wait. Required with `onExceed: delay`.",
+  ),
+  escalate: optional(
+    escalate,
+    "Blocks callers that keep being refused, for longer each time: `{ after: 20 refusals in 1m, blocks: [1m, 10m, 1h, 1d] }`.",
   ),
   rollout: withDefault(
     anyNumber({ min: 0, max: 100 }),
     100,
     "The percentage of keys that it applies to, always the same ones.",
   ),
-  consistency: withDefault(
+  consistency: optional(
     choice(["strict", "leased", "eventual", "local"]),
-    "strict",
-    "Where it is decided: in the shared store, out of leases, or in this process.",
+    "Where it is decided: in the shared store, out of leases, or in this process. Default: strict; local if a limit is a sketch.",
   ),
   across: withDefault(
     choice(["each", "central", "split", "leased", "merged"]),
@@ -182,6 +203,10 @@ export const ruleFields = object({
     wholeNumber({ min: -PRIORITY_MAX, max: PRIORITY_MAX }),
     0,
     "Rules with a higher priority come first, and win where two refuse alike.",
+  ),
+  requestPriority: optional(
+    requestPriority,
+    "How important its requests are when an upstream is overloaded: the least important are refused first.",
   ),
   expose: withDefault(flag, true, "Whether responses show it."),
   shards: withDefault(

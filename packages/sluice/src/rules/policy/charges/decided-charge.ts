@@ -73,7 +73,7 @@ export function toDecided(
   verdict: Verdict,
   untaken: number,
 ): DecidedRuleCharge {
-  const { limit, isEnlarged } = charge.ruleLimit;
+  const { limit, isEnlarged } = charge.ruleLimit.kind;
   const counted = charge.counter.limit;
   if (!verdict.allowed) charge.rule.sample?.noteRefusal();
   return new DecidedRuleCharge(
@@ -100,6 +100,11 @@ export function forgetTaken(
 ): readonly DecidedRuleCharge[] {
   if (taken === 0) return results;
   return results.map((decided, i) => (i < taken ? toUnknown(decided) : decided));
+}
+
+/** Sorts by the order of rules. */
+export function byOrder(a: DecidedRuleCharge, b: DecidedRuleCharge): number {
+  return a.rule.order - b.rule.order;
 }
 
 function toUnknown(decided: DecidedRuleCharge): DecidedRuleCharge {

@@ -62,8 +62,14 @@ export function addCharges(
   if (rule.isUniform) {
     // Most rules, and so in as few steps as possible.
     const key = rule.keyOf(normalized);
-    if (key !== undefined)
-      return push(rule, rule.limits, key, context.cost ?? rule.units, normalized, context, charges);
+    if (key !== undefined) {
+      const { only } = rule;
+      const cost = context.cost ?? rule.units;
+      if (only === undefined)
+        return push(rule, rule.limits, key, cost, normalized, context, charges);
+      charges.push(new ChargeOfRule(rule, only, key, cost, context, normalized));
+      return undefined;
+    }
   }
   const { definition: said } = rule;
   if (said.exempt.ips !== undefined && isExemptIp(said.exempt, normalized)) return "exempt-ip";
@@ -214,11 +220,10 @@ class ChargeOfRule implements RuleCharge {
   ) {
     this.counter = ruleLimit.counter;
     this.key = key;
-    this.units = ruleLimit.isPermit ? 1 : cost;
-    this.cost = ruleLimit.isEnlarged
-      ? toDelayedCost(cost, ruleLimit.limit, this.counter.limit)
-      : this.units;
-    this.nowMs = ruleLimit.isQuota ? context.wallMs : context.nowMs;
+    const { kind } = ruleLimit;
+    this.units = kind.isPermit ? 1 : cost;
+    this.cost = kind.isEnlarged ? toDelayedCost(cost, kind.limit, this.counter.limit) : this.units;
+    this.nowMs = kind.isQuota ? context.wallMs : context.nowMs;
     this.rule = rule;
     this.ruleLimit = ruleLimit;
     this.shadow = rule.shadow;
@@ -226,12 +231,12 @@ class ChargeOfRule implements RuleCharge {
       rule.lane.isSharded && normalized !== undefined ? callerOf(normalized, rule.isLate) : caller;
     this.isReserved = context.isReserved;
     // The charge is refunded if the request has to wait and no room is left to wait in.
-    const isTaken = !ruleLimit.isHeld && !ruleLimit.mayDelay && !context.isReserved;
+    const isTaken = !kind.isHeld && !kind.mayDelay && !context.isReserved;
     this.isFinal = isTaken && context.isLast;
   }
 
   get isHeld(): boolean {
-    return this.isReserved || this.ruleLimit.isHeld;
+    return this.isReserved || this.ruleLimit.kind.isHeld;
   }
 }
 

@@ -15,9 +15,11 @@ import { LongestDelays } from "./delay.js";
 import { ExceptionsInForce } from "./exceptions-in-force.js";
 import { KeySample, SampleBudget } from "./key-sample.js";
 import type { Lane, Lanes } from "./lanes.js";
+import type { RuleEscalation, RuleEscalations } from "./rule-escalation.js";
 import { ruleInRegion } from "./rule-in-region.js";
 import {
   type KnownCounters,
+  type LimitKind,
   type LimitsContext,
   NO_COUNTERS,
   type RuleLimit,
@@ -25,6 +27,7 @@ import {
   toRuleLimits,
 } from "./rule-limits.js";
 import { TenantCalendars } from "./tenant-calendars.js";
+import { isOneLimit, isUniform } from "./uniform-rules.js";
 import { mustBeUsable } from "./usable-rules.js";
 
 /**
@@ -39,7 +42,8 @@ export interface CompiledRule extends MeterPlace {
   readonly keyOf: KeyOf;
   /** The cost, if it is constant. */
   readonly units: number;
-  readonly limits: readonly RuleLimit[];
+  /** Its limit, if it has one only. */
+  readonly only: RuleLimit | undefined;
   readonly shadow: boolean;
   readonly lane: Lane;
   /** Watches whether keys come back, until that is known. */
@@ -50,6 +54,7 @@ export interface CompiledRule extends MeterPlace {
   /** Its place in the order of rules: by priority, then as in the file. */
   readonly order: number;
   readonly match: Match;
+  readonly limits: readonly RuleLimit[];
   readonly tiers: ReadonlyMap<string, readonly RuleLimit[]>;
   readonly overrides: ReadonlyMap<string, readonly RuleLimit[]>;
   /** Keys that the whole set exempts; undefined if there are none. */
@@ -64,6 +69,8 @@ export interface CompiledRule extends MeterPlace {
   readonly calendars: TenantCalendars | undefined;
   /** What an operator switched it to. */
   readonly switchedTo: SwitchState;
+  /** Undefined if refusals block no caller. */
+  readonly escalation: RuleEscalation | undefined;
 }
 
 /** A rule without its conditions on path, method, host and headers. */
@@ -75,6 +82,7 @@ export interface RuleOfCaller {
 /** What compiling needs besides the rules. */
 export interface CompileOptions {
   readonly lanes: Lanes;
+  readonly escalations: RuleEscalations;
   readonly onStoreFailure: FailurePolicy;
   readonly timeoutMs: number | undefined;
   readonly costs: CostFunctions;
@@ -230,15 +238,15 @@ interface CompileContext {
 function* compileRule(written: Rule, order: number, context: CompileContext): Steps<CompiledRule> {
   if (order % ITEMS_A_STEP === ITEMS_A_STEP - 1) yield;
   const { options, ruleSet } = context;
-  const rule = ruleInRegion(written, options.lanes.regions);
+  const rule = ruleInRegion(written, options.lanes);
   const known = options.before?.byId.get(rule.id);
   const before = countersOf(known);
   const limits = toLimitsContext(rule, context);
-  const toLimits = (list: readonly Limit[], from: RuleLimit["from"], scope: string) =>
+  const toLimits = (list: readonly Limit[], from: LimitKind["from"], scope: string) =>
     toRuleLimits(list, limits, { from, scope, before });
   const each = (
     lists: ReadonlyMap<string, readonly Limit[]>,
-    from: RuleLimit["from"],
+    from: LimitKind["from"],
     toScope: (name: string) => string,
   ) =>
     lists.size === 0
@@ -248,12 +256,14 @@ function* compileRule(written: Rule, order: number, context: CompileContext): St
   const keyOf = toKeyOf(rule, context.keys);
   const switchedTo = options.switches.of(rule.id);
   const calendars = TenantCalendars.of(limits, options.findTenant);
+  const ownLimits = toLimits(rule.limits, "rule", rule.id);
+  const tiers = each(rule.tiers, "tier", (tier) => scopeOfTier(rule, tier));
   return {
     isUniform: calendars === undefined && isUniform(rule, ruleSet),
     isOneLimit: calendars === undefined && isOneLimit(rule, ruleSet),
     keyOf,
     units: rule.cost.kind === "constant" ? rule.cost.units : 0,
-    limits: toLimits(rule.limits, "rule", rule.id),
+    only: ownLimits.length === 1 ? ownLimits[0] : undefined,
     shadow,
     lane: limits.lane,
     sample: KeySample.of(rule, context.samples),
@@ -262,7 +272,8 @@ function* compileRule(written: Rule, order: number, context: CompileContext): St
     definition: written,
     order,
     match: rule.match,
-    tiers: each(rule.tiers, "tier", (tier) => scopeOfTier(rule, tier)),
+    limits: ownLimits,
+    tiers,
     overrides: each(rule.overrides, "override", () => rule.id),
     exemptKeys: ruleSet.exempt.keys.size > 0 ? ruleSet.exempt.keys : undefined,
     isLate: isLate(rule),
@@ -273,6 +284,7 @@ function* compileRule(written: Rule, order: number, context: CompileContext): St
         : yield* ExceptionsInForce.make(rule.exceptions, { ...limits, keyOf }, known?.exceptions),
     calendars,
     switchedTo,
+    escalation: options.escalations.of(rule, limits.lane, [ownLimits, ...tiers.values()]),
   };
 }
 
@@ -303,14 +315,15 @@ function toKeyOf({ key, match }: Rule, keys: Map<string, KeyOf>): KeyOf {
 }
 
 function toRuleOfCaller(rule: CompiledRule): RuleOfCaller {
-  const { attributes } = rule.match;
-  return { match: { ...EMPTY_MATCH, attributes }, rule };
+  const { attributes, client } = rule.match;
+  return { match: { ...EMPTY_MATCH, attributes, client }, rule };
 }
 
 const NO_LISTS: ReadonlyMap<string, readonly RuleLimit[]> = new Map();
 
-function isLate({ key, tiers, match, exceptions, cost }: Rule): boolean {
-  const isByCaller = tiers.size > 0 || match.attributes.size > 0 || exceptions !== undefined;
+function isLate({ key, tiers, match, exceptions, cost, requestPriority }: Rule): boolean {
+  const isByPlan = exceptions !== undefined || requestPriority?.kind === "plan";
+  const isByCaller = tiers.size > 0 || match.attributes.size > 0 || isByPlan;
   return isByCaller || cost.kind === "json" || key.some(needsIdentity);
 }
 
@@ -328,22 +341,4 @@ function countsByApiKey({ definition: { key } }: CompiledRule): boolean {
 
 function countsByBody({ key, cost }: Rule): boolean {
   return cost.kind === "json" || key.some(({ kind }) => kind === "body");
-}
-
-function isUniform(rule: Rule, ruleSet: RuleSet): boolean {
-  return isAlike(rule, ruleSet) && rule.tiers.size === 0 && rule.limits.length > 0;
-}
-
-function isOneLimit(rule: Rule, ruleSet: RuleSet): boolean {
-  const isOne = (limits: readonly Limit[]) => limits.length === 1;
-  return isAlike(rule, ruleSet) && isOne(rule.limits) && [...rule.tiers.values()].every(isOne);
-}
-
-/** Whether all callers with a key and of the same tier are charged alike. */
-function isAlike(rule: Rule, { exempt }: RuleSet): boolean {
-  const { ips, keys } = rule.exempt;
-  const isNobodyExempt = ips === undefined && keys.size === 0 && exempt.keys.size === 0;
-  const isNobodySpecial = rule.overrides.size === 0 && rule.exceptions === undefined;
-  const isForAll = rule.rolloutPercent >= 100 && rule.cost.kind === "constant";
-  return isNobodyExempt && isNobodySpecial && isForAll;
 }

@@ -3,32 +3,47 @@
 // come last: what they charge is recorded for good.
 
 import type { Clock } from "../../../base/clock.js";
-import {
-  type DenyCacheStats,
-  DenyCacheStore,
-  denyCache,
-} from "../../../stores/deny-cache/deny-cache.js";
+import { DenyCacheStore, denyCache } from "../../../stores/deny-cache/deny-cache.js";
 import {
   type EventualOptions,
-  type EventualStats,
   EventualStore,
   eventual,
 } from "../../../stores/eventual/eventual.js";
 import { BorrowedStore } from "../../../stores/forwarding-store.js";
-import { toGuarded } from "../../../stores/guarded.js";
+import { isShared, toGuarded } from "../../../stores/guarded.js";
 import type { LeasedOptions } from "../../../stores/leased/lease-options.js";
 import { type LeasedStore, leased } from "../../../stores/leased/leased.js";
-import type { LeasedStats } from "../../../stores/leased/leases/leased-stats.js";
-import { memoryStore } from "../../../stores/memory/memory-store.js";
+import { type MemoryStore, memoryStore } from "../../../stores/memory/memory-store.js";
 import { type AdmissionMeter, MeteredStore } from "../../../stores/metered.js";
-import type { RegionLeasedStats } from "../../../stores/regions/leased/region-leased-stats.js";
+import {
+  type HomeRegion,
+  hasStandby,
+  openHomeRegion,
+} from "../../../stores/regions/fenced/home-region.js";
 import { type MergedStore, merged } from "../../../stores/regions/merged/merged.js";
-import type { MergedOptions, MergedStats } from "../../../stores/regions/merged/merged-options.js";
+import type { MergedOptions } from "../../../stores/regions/merged/merged-options.js";
 import type { Regions } from "../../../stores/regions/regions.js";
+import {
+  type LearnedShares,
+  LearnedSplitStore,
+} from "../../../stores/regions/split/learned-split.js";
 import { sharded } from "../../../stores/sharded/sharded.js";
 import type { Store } from "../../../stores/store.js";
-import type { Consistency, Rule } from "../../rule.js";
+import type { Rule } from "../../rule.js";
+import {
+  type DurableKind,
+  type HomeKind,
+  type LaneKind,
+  type MergedKind,
+  ORDER,
+  type RegionKind,
+  type SplitKind,
+} from "./lane-kinds.js";
+import { makeLearnedShares } from "./learned-shares.js";
+import { addCaches, type PolicyStats } from "./policy-stats.js";
 import { makeRegionBudget, type RegionBudget } from "./region-budget.js";
+
+export type { PolicyStats } from "./policy-stats.js";
 
 /** A store, and its place in the order. */
 export interface Lane {
@@ -39,28 +54,6 @@ export interface Lane {
   /** The region whose store it is; undefined if there is one region, and of durable rules. */
   readonly region: string | undefined;
 }
-
-/** Where a rule is decided: in the policy's store by its consistency, in that of the home region, or in the durable store. */
-type LaneKind = Consistency | RegionKind | HomeKind | MergedKind | DurableKind;
-type RegionKind = "region leased" | "region strict";
-type HomeKind = "home leased" | "home strict";
-type MergedKind = "merged leased" | "merged strict";
-type DurableKind = "durable leased" | "durable strict";
-
-const ORDER: Readonly<Record<LaneKind, number>> = {
-  local: 0,
-  eventual: 1,
-  leased: 2,
-  "merged leased": 2.4,
-  "merged strict": 2.7,
-  "region leased": 2.8,
-  strict: 3,
-  "region strict": 3.1,
-  "home leased": 3.2,
-  "home strict": 3.4,
-  "durable leased": 4,
-  "durable strict": 5,
-};
 
 /** What lanes are made with. */
 export interface LanesOptions {
@@ -76,28 +69,6 @@ export interface LanesOptions {
   readonly merged: Pick<MergedOptions, "syncMs" | "nodes" | "keysMax">;
 }
 
-/** The figures of what a policy put in front of a shared store; each only if a rule needed it. */
-export interface PolicyStats {
-  /** Of rules with `consistency: leased`, durable ones apart. */
-  readonly leased: LeasedStats | undefined;
-  /** Of rules with `across: central` and `consistency: leased`, outside the home region. */
-  readonly homeLeased: LeasedStats | undefined;
-  /** Of rules with `across: leased`: what this process did between its region and the home region. */
-  readonly regionLeased: RegionLeasedStats | undefined;
-  /** Of those of them with `consistency: leased`: what this process leased on from its region. */
-  readonly regionProcessLeased: LeasedStats | undefined;
-  /** Of rules with `across: merged` and `consistency: leased`. */
-  readonly mergedLeased: LeasedStats | undefined;
-  /** Of durable rules with `consistency: leased`. */
-  readonly durableLeased: LeasedStats | undefined;
-  /** Of rules with `consistency: eventual`. */
-  readonly eventual: EventualStats | undefined;
-  /** Of rules with `across: merged`, by consistency. */
-  readonly merged: readonly MergedStats[] | undefined;
-  /** Of the caches of refusals in front of strict and leased rules, together. */
-  readonly denyCache: DenyCacheStats | undefined;
-}
-
 /** Another region may give back what it announced ahead; a refusal is not trusted for longer than that takes. */
 const MERGED_DENY_MS_MAX = 100;
 
@@ -108,11 +79,18 @@ export class Lanes {
   readonly #stores = new Map<LaneKind, Store>();
   readonly #lanes = new Map<string, Lane>();
   readonly #caches: DenyCacheStore[] = [];
+  /** Undefined until a rule is local over a shared store. */
+  #local: MemoryStore | undefined;
   #leases: LeasedStore | undefined;
   readonly #merged: MergedStore[] = [];
   #mergedLeases: LeasedStore | undefined;
+  #splitLeases: LeasedStore | undefined;
+  /** Undefined until a rule has `across: split` and learns its shares. */
+  #shares: LearnedShares | undefined;
   #homeLeases: LeasedStore | undefined;
   #regionLeases: LeasedStore | undefined;
+  /** Undefined until a rule has `across: central` or `leased`, and without a standby. */
+  #homeRegion: HomeRegion | undefined;
   /** Undefined until a rule has `across: leased`. */
   #regionBudget: RegionBudget | undefined;
   #durableLeases: LeasedStore | undefined;
@@ -128,18 +106,27 @@ export class Lanes {
     return this.#options.regions;
   }
 
+  /** Whether this region's shares of limits follow demand. Those of a store in this process stay as the weights say. */
+  get learnsShares(): boolean {
+    return this.regions?.shares === "learned" && isShared(this.#base) && isShared(this.#homeStore);
+  }
+
   get stats(): PolicyStats {
     const eventual = this.#stores.get("eventual");
     return {
       leased: this.#leases?.stats,
       mergedLeased: this.#mergedLeases?.stats,
+      splitLeased: this.#splitLeases?.stats,
+      shares: this.#shares?.fractions,
       homeLeased: this.#homeLeases?.stats,
+      home: this.#homeRegion?.stats,
       regionLeased: this.#regionBudget && { ...this.#regionBudget.stats },
       regionProcessLeased: this.#regionLeases?.stats,
       durableLeased: this.#durableLeases?.stats,
       eventual: eventual instanceof EventualStore ? eventual.stats : undefined,
       merged: this.#merged.length === 0 ? undefined : this.#merged.map(({ stats }) => stats),
-      denyCache: this.#caches.length === 0 ? undefined : this.#caches.map(statsOf).reduce(add),
+      local: this.#local?.stats,
+      denyCache: this.#caches.map(({ stats }) => stats).reduce(addCaches, undefined),
     };
   }
 
@@ -148,9 +135,13 @@ export class Lanes {
     return this.#options.durableStore !== undefined;
   }
 
-  /** The store of the home region, if that is another one. */
+  /** The store of the home region, if that is another one, or another one may take over. */
   get #home(): Store | undefined {
-    const { regions } = this.#options;
+    const { regions, clock } = this.#options;
+    if (hasStandby(regions)) {
+      this.#homeRegion ??= openHomeRegion(regions, clock);
+      return this.#homeRegion.store;
+    }
     return regions === undefined || regions.home === regions.self
       ? undefined
       : regions.stores.get(regions.home);
@@ -168,11 +159,14 @@ export class Lanes {
     const known = this.#lanes.get(name);
     if (known !== undefined) return known;
     const store = this.#storeOf(kind);
+    const regionOf = () => this.#regionOf(rule);
     const lane = {
       store: shards === 1 ? store : sharded(store, { shards }),
       order: ORDER[kind] + shards / 10_000,
       isSharded: shards > 1,
-      region: this.#regionOf(rule),
+      get region() {
+        return regionOf();
+      },
     };
     this.#lanes.set(name, lane);
     return lane;
@@ -192,6 +186,8 @@ export class Lanes {
     if (across === "leased" && this.regions !== undefined && isShared(this.#homeStore))
       return consistency === "leased" ? "region leased" : "region strict";
     if (across === "leased" && this.#home !== undefined) return "home strict";
+    if (across === "split" && this.learnsShares)
+      return consistency === "leased" ? "split leased" : "split strict";
     const near = isShared(this.#base) ? consistency : "strict";
     return across === "merged" ? (near === "leased" ? "merged leased" : "merged strict") : near;
   }
@@ -203,7 +199,8 @@ export class Lanes {
 
   #regionOf({ across, durable }: Pick<Rule, "across" | "durable">): string | undefined {
     if (durable !== undefined) return undefined;
-    return across === "central" ? this.regions?.home : this.regions?.self;
+    if (across !== "central") return this.regions?.self;
+    return this.#homeRegion?.home ?? this.regions?.home;
   }
 
   #storeOf(kind: LaneKind): Store {
@@ -219,10 +216,14 @@ export class Lanes {
     if (kind === "home leased" || kind === "home strict") return this.#makeHome(kind);
     if (kind === "region leased" || kind === "region strict") return this.#makeRegion(kind);
     if (kind === "merged leased" || kind === "merged strict") return this.#makeMerged(kind);
+    if (kind === "split leased" || kind === "split strict") return this.#makeSplit(kind);
     const base = this.#base;
     const { clock } = this.#options;
     if (!isShared(base)) return base;
-    if (kind === "local") return memoryStore();
+    if (kind === "local") {
+      this.#local = memoryStore();
+      return this.#local;
+    }
     const store = new BorrowedStore(toGuarded(base, { clock }));
     switch (kind) {
       case "eventual":
@@ -269,6 +270,16 @@ export class Lanes {
     return this.#withCache(this.#mergedLeases, MERGED_DENY_MS_MAX);
   }
 
+  /** Under the region's share of the moment. */
+  #makeSplit(kind: SplitKind): Store {
+    const { clock, regions, leased: leases } = this.#options;
+    const own = new BorrowedStore(toGuarded(this.#base, { clock }));
+    this.#shares ??= makeLearnedShares({ own, home: this.#homeStore, regions, clock });
+    if (kind === "split leased") this.#splitLeases = leased(own, { ...leases, clock });
+    const near = kind === "split leased" ? this.#splitLeases : undefined;
+    return new LearnedSplitStore(this.#cached(near ?? own, this.#base), this.#shares);
+  }
+
   #makeRegion(kind: RegionKind): Store {
     this.#regionBudget ??= makeRegionBudget({
       own: this.#base,
@@ -276,6 +287,7 @@ export class Lanes {
       regions: this.#options.regions,
       clock: this.#options.clock,
       leaseMs: this.#options.leased.leaseMs,
+      isHome: () => this.#homeRegion?.home === this.regions?.self,
     });
     // Both kinds share it; it is closed when what processes leased from it has returned.
     const store = new BorrowedStore(this.#regionBudget.store);
@@ -307,10 +319,8 @@ export class Lanes {
 
   #withCache(store: Store, denyCacheMsMax?: number): Store {
     const { clock } = this.#options;
-    const cache = denyCache(
-      store,
-      denyCacheMsMax === undefined ? { clock } : { clock, denyCacheMsMax },
-    );
+    const life = denyCacheMsMax === undefined ? {} : { denyCacheMsMax };
+    const cache = denyCache(store, { clock, ...life });
     this.#caches.push(cache);
     return cache;
   }
@@ -322,18 +332,6 @@ export class Lanes {
     await Promise.all(made.map((store) => store.close()));
     // Last: what processes leased from it has returned.
     await this.#regionBudget?.store.close();
+    this.#homeRegion?.close();
   }
-}
-
-/** Whether other processes may share the store: one with a guard in front is behind a network too. */
-function isShared({ isRemote, isGuarded }: Store): boolean {
-  return isRemote === true || isGuarded === true;
-}
-
-function statsOf({ stats }: DenyCacheStore): DenyCacheStats {
-  return stats;
-}
-
-function add(a: DenyCacheStats, b: DenyCacheStats): DenyCacheStats {
-  return { keys: a.keys + b.keys, hits: a.hits + b.hits };
 }

@@ -6,6 +6,7 @@ import { SluiceError } from "../../../base/errors.js";
 import { BorrowedStore } from "../../../stores/forwarding-store.js";
 import { toGuarded } from "../../../stores/guarded.js";
 import { LEASE_MS_MAX } from "../../../stores/leased/lease-options.js";
+import { hasStandby } from "../../../stores/regions/fenced/home-region.js";
 import { HomeLeasedStore } from "../../../stores/regions/leased/home-leased.js";
 import { AllHomeTerms } from "../../../stores/regions/leased/home-terms.js";
 import type { RegionLeasedSetup } from "../../../stores/regions/leased/region-charges.js";
@@ -34,6 +35,8 @@ export interface RegionBudgetSetup {
   readonly clock: Clock;
   /** How long processes lease on from their region. Default 1,000. */
   readonly leaseMs: number | undefined;
+  /** Whether this region is home now; asked only if the home region may change. */
+  readonly isHome: () => boolean;
 }
 
 /**
@@ -54,7 +57,7 @@ export function makeRegionBudget(setup: RegionBudgetSetup): RegionBudget {
 }
 
 function fromHome(
-  { home, clock, leaseMs = LEASE_MS_MAX }: RegionBudgetSetup,
+  { home, clock, leaseMs = LEASE_MS_MAX, regions, isHome }: RegionBudgetSetup,
   region: Store,
   shared: Pick<RegionLeasedSetup, "terms" | "tally" | "regionLeaseMs" | "regions">,
 ): Store {
@@ -65,5 +68,6 @@ function fromHome(
     throw new SluiceError("SLUICE_OPTION_INVALID", `${seen}, such as redisStore(…)`);
   }
   const guarded = new BorrowedStore(toGuarded(home, { clock }));
-  return new RegionLeasedStore({ ...shared, region, deposits, home: guarded, clock, leaseMs });
+  const setup = { ...shared, region, deposits, home: guarded, clock, leaseMs };
+  return new RegionLeasedStore(hasStandby(regions) ? { ...setup, isHome } : setup);
 }

@@ -6,10 +6,14 @@ import type { Limit } from "../../../limits/limits.js";
 import { shareOfLimit, shareUnits } from "../../../stores/regions/region-shares.js";
 import type { Regions } from "../../../stores/regions/regions.js";
 import { allLimitsOf, type ExceptionLimits, type Rule, type RuleExceptions } from "../../rule.js";
+import type { Lanes } from "./lanes.js";
 
-/** The rule with the limits that this region counts. */
-export function ruleInRegion(rule: Rule, regions: Regions | undefined): Rule {
-  if (rule.across !== "split" || regions === undefined) return rule;
+/** The rule with the limits that this region counts. Where shares are learned, its store finds them for each request. */
+export function ruleInRegion(
+  rule: Rule,
+  { regions, learnsShares }: Pick<Lanes, "regions" | "learnsShares">,
+): Rule {
+  if (rule.across !== "split" || regions === undefined || learnsShares) return rule;
   // Most exceptions share their list with others.
   const known = new Map<readonly Limit[], readonly Limit[]>();
   const toShares = (limits: readonly Limit[]) => {

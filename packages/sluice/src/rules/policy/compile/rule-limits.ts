@@ -7,16 +7,10 @@ import { countsTiersTogether, type Durable, type Rule } from "../../rule.js";
 import { toDelayed } from "./delay.js";
 import type { Lane } from "./lanes.js";
 
-/** The parts of headers that stay the same for a limit. */
-export interface LimitTexts {
-  /** `login`; for the second limit of a rule `login/2`, which is not a valid rule id. */
-  readonly name: string;
-  /** `"login";q=100;w=60`. */
-  readonly namedPolicy: string;
-  /** `"login";r=`. */
-  readonly namedState: string;
-  /** Both of them as header lines: `RateLimit-Policy: "login";q=100;w=60`, and in the next line `RateLimit: "login";r=`. */
-  readonly namedLines: string;
+/** The parts of headers that stay the same for all limits of a kind. */
+export interface KindTexts {
+  /** `q=100;w=60`. */
+  readonly quota: string;
   /** `X-RateLimit-Limit: 100`, and in the next line `X-RateLimit-Remaining: `. */
   readonly legacyLines: string;
   /** `100;w=60`, as older drafts have it. */
@@ -26,9 +20,12 @@ export interface LimitTexts {
   readonly windowSeconds: number;
 }
 
-/** One limit of a rule, as it is charged. */
-export interface RuleLimit {
-  readonly counter: Counter;
+/** What equal limits of all rules have in common. */
+export interface LimitKind {
+  /** The limit as the rule has it: what is counted differs from it where a rule delays. */
+  readonly limit: Limit;
+  /** Whether it is the rule's own, that of a single key, of an exception or of a tier. */
+  readonly from: "rule" | "override" | "exception" | "tier";
   readonly isQuota: boolean;
   readonly isPermit: boolean;
   /** Whether a request may have to wait for it. */
@@ -37,14 +34,25 @@ export interface RuleLimit {
   readonly isEnlarged: boolean;
   /** Whether what is charged is settled when the request has ended. */
   readonly isHeld: boolean;
+  /** Whether its units are bytes of responses. */
+  readonly isInBytes: boolean;
   /** The least used share of a durable quota at which responses carry a warning; undefined if they never do. */
   readonly warnAt: number | undefined;
   /** Undefined until a response shows it. */
-  texts: LimitTexts | undefined;
-  /** The limit as the rule has it: what is counted differs from it where a rule delays. */
-  readonly limit: Limit;
-  /** Whether it is the rule's own, that of a single key, of an exception or of a tier. */
-  readonly from: "rule" | "override" | "exception" | "tier";
+  texts: KindTexts | undefined;
+}
+
+/**
+ * One limit of a rule, as it is charged. It is small, and what it shares with others is one object: with ten thousand
+ * rules each part of the processor's cache that a request touches counts (bench service/rules-scale).
+ */
+export interface RuleLimit {
+  readonly counter: Counter;
+  readonly kind: LimitKind;
+  /** `"login";`, undefined until a response shows it. */
+  label: string | undefined;
+  /** `RateLimit-Policy: "login";q=100;w=60`, and in the next line `RateLimit: "login";r=`; undefined until a response has them. */
+  namedLines: string | undefined;
 }
 
 /** What all limits of a rule are made with. */
@@ -59,7 +67,7 @@ export interface LimitsContext {
 
 /** Whose limits are made, and where they are counted. */
 export interface LimitsPlace {
-  readonly from: RuleLimit["from"];
+  readonly from: LimitKind["from"];
   readonly scope: string;
   /** The counters of the rule so far. */
   readonly before: KnownCounters;
@@ -80,21 +88,46 @@ export function toRuleLimits(
   const { rule, extraPermitMs } = context;
   return limits.map((limit, part): RuleLimit => {
     const counted = toDelayed(limit, rule, extraPermitMs);
-    const isPermit = limit.algorithm === "concurrency";
-    const isEnlarged = counted !== limit && limit.algorithm === "tokenBucket";
-    return {
-      counter: toCounter({ scope, part, limit: counted }, context, before),
-      isQuota: limit.algorithm === "quota",
-      isPermit,
-      mayDelay: isEnlarged || (limit.algorithm === "leakyBucket" && limit.mode === "shape"),
-      isEnlarged,
-      isHeld: isPermit || rule.when !== undefined || rule.settle !== undefined,
-      warnAt: rule.durable?.hasHeader ? rule.durable.alertShares[0] : undefined,
-      texts: undefined,
-      limit,
-      from,
-    };
+    const counter = toCounter({ scope, part, limit: counted }, context, before);
+    const kind = toShared(toKind(limit, counted, rule, from));
+    return { counter, kind, label: undefined, namedLines: undefined };
   });
+}
+
+function toKind(limit: Limit, counted: Limit, rule: Rule, from: LimitKind["from"]): LimitKind {
+  const isPermit = limit.algorithm === "concurrency";
+  const isEnlarged = counted !== limit && limit.algorithm === "tokenBucket";
+  return {
+    limit,
+    from,
+    isQuota: limit.algorithm === "quota",
+    isPermit,
+    mayDelay: isEnlarged || (limit.algorithm === "leakyBucket" && limit.mode === "shape"),
+    isEnlarged,
+    isHeld: isPermit || rule.when !== undefined || rule.settle !== undefined,
+    isInBytes: rule.settle?.kind === "bytes",
+    warnAt: rule.durable?.hasHeader ? rule.durable.alertShares[0] : undefined,
+    texts: undefined,
+  };
+}
+
+/** The kinds of each limit. Rules that say the same share a limit. */
+const kinds = new WeakMap<Limit, LimitKind[]>();
+
+/** The equal kind that was made before, if there is one. */
+function toShared(kind: LimitKind): LimitKind {
+  const ofLimit = kinds.get(kind.limit) ?? [];
+  const known = ofLimit.find((other) => isEqual(other, kind));
+  if (known !== undefined) return known;
+  ofLimit.push(kind);
+  kinds.set(kind.limit, ofLimit);
+  return kind;
+}
+
+/** Whether two kinds of one limit are equal. What else they say follows from the limit. */
+function isEqual(a: LimitKind, b: LimitKind): boolean {
+  const isAlike = a.from === b.from && a.warnAt === b.warnAt && a.isInBytes === b.isInBytes;
+  return isAlike && a.isHeld === b.isHeld && a.isEnlarged === b.isEnlarged;
 }
 
 /** A counter with these numbers: the one in use so far, if the rule has an equal one. */
@@ -110,7 +143,7 @@ function toCounter(
   const counter =
     rule.durable === undefined ? counted : { ...counted, durable: toOptions(rule.durable) };
   const known = before.size === 0 ? undefined : before.get(JSON.stringify(counter));
-  if (known === undefined) lane.store.prepare?.(limit);
+  if (known === undefined) lane.store.prepare?.(limit, counter);
   return known ?? counter;
 }
 

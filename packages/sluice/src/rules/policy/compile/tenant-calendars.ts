@@ -85,10 +85,14 @@ export class TenantCalendars {
   }
 
   #make(limits: readonly RuleLimit[], calendar: TenantProfile): readonly RuleLimit[] {
-    const own = limits.map(({ limit }) => limitOfTenant(limit, calendar));
-    if (own.every((limit, i) => limit === limits[i]?.limit)) return limits;
-    const { from, counter } = limits[0];
-    return toRuleLimits(own, this.#context, { from, scope: counter.scope, before: NO_COUNTERS });
+    const own = limits.map(({ kind }) => limitOfTenant(kind.limit, calendar));
+    if (own.every((limit, i) => limit === limits[i]?.kind.limit)) return limits;
+    const { kind, counter } = limits[0];
+    return toRuleLimits(own, this.#context, {
+      from: kind.from,
+      scope: counter.scope,
+      before: NO_COUNTERS,
+    });
   }
 }
 

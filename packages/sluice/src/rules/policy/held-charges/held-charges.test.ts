@@ -200,6 +200,8 @@ describe("costs that are known afterwards", () => {
       event("paid", "bytes", 7, 0),
       event("llm", "json", 100, 100, "no-response"),
       event("code", "code", 3, 3, "no-response"),
+      // Without a response a guess counts.
+      { kind: "counted", rule: "failures", key: "ip:203.0.113.10" },
       event("paid", "bytes", 7, 7, "no-response"),
     ]);
   });
@@ -377,6 +379,13 @@ describe("the time of finish, cancel and abandon", () => {
     admit(policy).finish({ nowMs: 400 });
     admit(policy);
     expect(admit(policy).waitMs).toBe(400);
+  });
+
+  it("says nothing of a key that is blocked, which waits for the end of its block", async () => {
+    const policy = policyOf([rules[1] as object]);
+    admit(policy).finish({ nowMs: 400 });
+    await policy.block("places", "ip:203.0.113.10", 5_000);
+    expect(admit(policy)).toMatchObject({ allowed: false, waitMs: 5_000 });
   });
 
   it("must be a time, or nothing is settled", () => {

@@ -71,7 +71,7 @@ export class HeldCharges {
     const open = this.#take().filter(({ isBrief }) => !isBrief);
     const context = at(nowMs, this.#context);
     for (const { charge } of open) {
-      if (charge.ruleLimit.isPermit) noteHold(charge, countedMsOf(context.clock, false));
+      if (charge.ruleLimit.kind.isPermit) noteHold(charge, countedMsOf(context.clock, false));
     }
     if (context.onSettled !== undefined) reportSettled(open, end, context.onSettled);
     const unused = open.filter(
@@ -127,7 +127,8 @@ function reportSettled(
   const seen = new Set<unknown>();
   for (const { charge } of held) {
     const { rule, ruleLimit } = charge;
-    if (rule.definition.settle === undefined || ruleLimit.isPermit || seen.has(rule)) continue;
+    const { settle, when } = rule.definition;
+    if ((settle ?? when) === undefined || ruleLimit.kind.isPermit || seen.has(rule)) continue;
     seen.add(rule);
     report(charge, toSettledCost(charge, end));
   }
@@ -139,7 +140,7 @@ function keepAll(held: readonly HeldCharge[]): void {
 
 /** Whether other requests may be waiting behind the charge. A shaper's store sees to that itself. */
 function isWaitable({ ruleLimit }: RuleCharge): boolean {
-  return ruleLimit.isEnlarged;
+  return ruleLimit.kind.isEnlarged;
 }
 
 /** The charges behind which another request waits now. If a store does not say, one is assumed to wait. */
@@ -154,7 +155,7 @@ function findWaitedFor(
     const nowMs = countedMsOf(clock, false);
     const look = { counter, key, caller, cost: 0, nowMs };
     const note = ([verdict]: readonly Verdict[]) => {
-      const { limit } = ruleLimit;
+      const { limit } = ruleLimit.kind;
       const { delayMs } = withDelay(verdict, { limit, counted: counter.limit, untaken: 0 });
       if (delayMs === 0) found.delete(held);
     };
@@ -205,7 +206,7 @@ function settleAt(
 }
 
 function toSettling({ charge, receipt }: HeldCharge, kept: number, clock: Clock): Settling {
-  return { receipt, kept, nowMs: countedMsOf(clock, charge.ruleLimit.isQuota) };
+  return { receipt, kept, nowMs: countedMsOf(clock, charge.ruleLimit.kind.isQuota) };
 }
 
 function storeOf({ charge }: HeldCharge): Store {

@@ -22,18 +22,18 @@ export function noteHold(
 }
 
 /**
- * How long a refused charge should wait: until it would pass, or for a permit, as long as permits were recently
- * held. Undefined if none was released yet; Infinity if waiting does not help.
+ * How long a refused charge should wait: until it would pass, until its key is no longer blocked, or for a permit, as
+ * long as permits were recently held. Undefined if none was released yet; Infinity if waiting does not help.
  */
 export function waitMsOf({
   verdict,
   counter,
 }: Pick<DecidedRuleCharge, "verdict" | "counter">): number | undefined {
-  const { retryAfterMs, source } = verdict;
-  // A wait that is longer than a permit lasts comes from a block.
+  const { retryAfterMs, blockedMs, source } = verdict;
   const isPermit = retryAfterMs > 0 && retryAfterMs <= permitMsOf(counter);
   const isFailure = source === "fallback" && counter.onStoreFailure !== "local";
   if (!isPermit || isFailure) return retryAfterMs;
+  if (blockedMs !== undefined) return blockedMs;
   const meanMs = meanMsByCounter.get(counter);
   return meanMs === undefined ? undefined : Math.ceil(meanMs);
 }

@@ -34,7 +34,7 @@ export function describeSettle(settle: SettleBy): string {
 /** How many units of a charge stay, now that the request has ended. */
 export function toKept(charge: RuleCharge, end: RequestEnd): number {
   const { when, settle } = charge.rule.definition;
-  if (charge.ruleLimit.isPermit) return 0;
+  if (charge.ruleLimit.kind.isPermit) return 0;
   // Without a response a guess stays counted: hanging up must not be a way around the limit.
   if (when !== undefined && end.status !== undefined && !isCounted(when, end.status)) return 0;
   if (settle?.kind === "json") return toReadCost(settle, charge.cost, end.body).units;

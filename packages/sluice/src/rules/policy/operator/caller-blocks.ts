@@ -17,6 +17,8 @@ export interface CallerBlock {
   readonly untilMs: number;
   /** Who is blocked, as the operator wrote it: `ip:203.0.113.0/24`. */
   readonly subject?: string | undefined;
+  /** The list that the caller's address is in, if that is why. */
+  readonly list?: "deny" | undefined;
 }
 
 /** Finds callers that are blocked. `callerBlocks` makes one from a list. */

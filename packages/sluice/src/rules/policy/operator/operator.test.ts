@@ -106,7 +106,9 @@ describe("operators' verbs on a key", () => {
     expect(admit(policy).allowed).toBe(true);
     policy.block("api", "ip:203.0.113.10", Number.POSITIVE_INFINITY);
     expect(admit(policy, { tier: "pro" }).allowed).toBe(false);
+    expect(policy.blockedMs("api", "ip:203.0.113.10")).toBe(Number.POSITIVE_INFINITY);
     policy.unblock("api", "ip:203.0.113.10");
+    expect(policy.blockedMs("api", "ip:203.0.113.10")).toBe(0);
     expect(admit(policy, { tier: "pro" }).allowed).toBe(true);
   });
 

@@ -62,6 +62,25 @@ export class RuleKey {
     return andThen(ended, () => wasBlocked);
   }
 
+  /** How long the longest block of the key still lasts; see `Policy.blockedMs`. */
+  blockedMs(options?: TimeOptions): MaybePromise<number | undefined> {
+    const nowMs = this.#nowMs(options);
+    const { store } = this.#rule.lane;
+    let longest = 0;
+    let isKnown = true;
+    const looked = inBatches(
+      this.#charges(0, nowMs, () => true),
+      (some) =>
+        andThen(store.peek(some, { blockNowMs: nowMs }), (verdicts) => {
+          for (const { blockedMs = 0, source } of verdicts) {
+            longest = Math.max(longest, blockedMs);
+            isKnown &&= source !== "fallback";
+          }
+        }),
+    );
+    return andThen(looked, () => (longest > 0 || isKnown ? longest : undefined));
+  }
+
   reset(options: ActOptions = {}): MaybePromise<void> {
     const { store } = this.#rule.lane;
     const charges = this.#charges(0, this.#nowMs(options), () => true);
@@ -72,7 +91,7 @@ export class RuleKey {
   refund(cost: number, options: ActOptions = {}): MaybePromise<number> {
     const units = toCost(cost);
     // A permit is released by the request that holds it.
-    const counted = this.#charges(units, this.#nowMs(options), ({ isPermit }) => !isPermit);
+    const counted = this.#charges(units, this.#nowMs(options), ({ kind }) => !kind.isPermit);
     const charges = withRequestId(counted, options.requestId);
     const { store } = this.#rule.lane;
     let most = 0;
@@ -96,8 +115,8 @@ export class RuleKey {
     const key = this.#key;
     return this.#limits()
       .filter(isMeant)
-      .map(({ counter, isQuota }) => {
-        const countedMs = isQuota ? wallMsOf(this.#clock) : nowMs;
+      .map(({ counter, kind }) => {
+        const countedMs = kind.isQuota ? wallMsOf(this.#clock) : nowMs;
         return { counter, key, cost, nowMs: countedMs, isAnyTier: true };
       });
   }

@@ -29,6 +29,19 @@ const explain = (policy: Policy, more: Partial<Facts> = {}, options?: ExplainOpt
 describe("explain", () => {
   const login = { id: "login", match: { path: ["/login", "/signin"], methods: ["POST"] } };
 
+  it("says when a rule blocks callers that it keeps refusing; in shadow mode it does not", () => {
+    const escalate = { after: "20 refusals in 1m", blocks: ["1m", "1h"], forget: "1d" };
+    const rule = { match: { path: "/login" }, limit: perMinute(1), escalate };
+    const { rules } = explain(
+      policyOf({ id: "a", ...rule }, { id: "b", ...rule, onExceed: "shadow" }),
+    );
+    expect(rules[0].escalate).toEqual({
+      ...{ refusals: 20, windowMs: 60_000 },
+      ...{ blocksMs: [60_000, 3_600_000], forgetMs: 86_400_000 },
+    });
+    expect(rules[1]).not.toHaveProperty("escalate");
+  });
+
   it("with counters shows how the caller stands under rules that this request does not match", () => {
     const policy = policyOf(
       { ...login, limit: perMinute(1) },

@@ -2,11 +2,14 @@
 // counters, and what would happen. Nothing is charged. The answer is plain JSON for operators: unlike anything that
 // is sent to clients, it shows keys.
 
+import type { EscalationTerms } from "../../../algorithms/escalation.js";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
 import { describeKey } from "../../identity-keys/key.js";
 import { Matcher } from "../../match/matcher.js";
 import type { NormalizedRequest } from "../../match/normalized-request.js";
-import { type Across, EMPTY_MATCH, type ExceptionSubject, type Match } from "../../rule.js";
+import { type StatedPriority, statedPriorityOf } from "../../request-priorities.js";
+import type { Across, ClientMatch, ExceptionSubject, Match, OnExceed } from "../../rule.js";
+import { EMPTY_MATCH } from "../../rule.js";
 import type { DecidedRuleCharge } from "../charges/decided-charge.js";
 import {
   addCharges,
@@ -17,7 +20,7 @@ import {
   type RuleCharge,
 } from "../charges/request-charges.js";
 import type { CompiledRule } from "../compile/compile.js";
-import type { RuleLimit } from "../compile/rule-limits.js";
+import type { LimitKind } from "../compile/rule-limits.js";
 import type { CostFunctions } from "../cost.js";
 import { describeSettle } from "../held-charges/settled-cost.js";
 import type { CallerBlock } from "../operator/caller-blocks.js";
@@ -59,6 +62,8 @@ export interface Explanation {
   readonly block: ExplainedBlock | null;
   /** What an operator switched everything to. */
   readonly switch: SwitchState;
+  /** Its priority when load is shed, as if from a trusted proxy. Undefined if no rule states one. */
+  readonly requestPriority?: StatedPriority | undefined;
   /** In the order of the rules. */
   readonly rules: readonly ExplainedRule[];
 }
@@ -93,13 +98,13 @@ export interface ExplainedRule {
    * part of the key; `refused`: and may not pass without one.
    */
   readonly notApplied: NotCharged | "disabled" | null;
-  readonly onExceed: "reject" | "delay" | "shadow";
+  readonly onExceed: OnExceed;
   /** What is counted: `ip`, `tenant|user`. */
   readonly keyType: string;
   /** Null if the request has no value for part of it, or the rule does not match and `counters` was not asked for. */
   readonly key: string | null;
   /** Whose numbers hold: the rule's own, those of the caller's key, exception or tier. Null if none do. */
-  readonly from: RuleLimit["from"] | null;
+  readonly from: LimitKind["from"] | null;
   /** The exception that holds for the caller, also one without a limit; null if none does. */
   readonly exception: ExplainedException | null;
   /** What an operator switched it to. `deny`: the request is refused if it matches. */
@@ -107,6 +112,8 @@ export interface ExplainedRule {
   /** What says the real cost once there is a response: `bytes`, `json usage.total_tokens`; null if nothing does. */
   readonly settledBy: string | null;
   readonly limits: readonly ExplainedLimit[];
+  /** When the rule blocks a caller that it keeps refusing, and for how long. Absent if it does not. */
+  readonly escalate?: EscalationTerms | undefined;
   /** How regions agree on it. Absent if the policy has no regions, or the rule is durable. */
   readonly across?: Across;
   /** The region whose store decides it. Absent in the same cases. */
@@ -117,7 +124,7 @@ export interface ExplainedRule {
 
 /** One condition of a rule, and whether the request meets it. */
 export interface ExplainedCondition {
-  readonly on: "path" | "method" | "host" | "header" | "attribute";
+  readonly on: "path" | "method" | "host" | "header" | "attribute" | "client";
   /** What is asked for: patterns, methods, hosts, or `name` and the values that fit. */
   readonly wanted: string;
   readonly isMet: boolean;
@@ -170,6 +177,7 @@ export function explainRequest(
       delayMs: decision.delayMs,
       block: decision.block === undefined ? null : toExplainedBlock(decision.block),
       switch: compiled.switchedTo,
+      requestPriority: statedPriorityOf(compiled.ruleSet, normalized.facts),
       rules: looks.map((look) => toExplained(look, request, byRule.get(look.rule) ?? [])),
     };
   });
@@ -246,7 +254,7 @@ function toExplained(
 ): ExplainedRule {
   const { normalized } = request;
   const counted = isMatch || own.length > 0 ? (keyFor(rule, normalized) ?? null) : null;
-  const { id, place, match, onExceed, key, settle } = rule.definition;
+  const { id, place, match, onExceed, key, settle, escalate } = rule.definition;
   return {
     rule: id,
     place: place ?? null,
@@ -256,11 +264,12 @@ function toExplained(
     onExceed,
     keyType: describeKey(key),
     key: counted,
-    from: own[0]?.ruleLimit.from ?? null,
+    from: own[0]?.ruleLimit.kind.from ?? null,
     exception: toException(rule, counted, request),
     switch: rule.switchedTo,
     settledBy: settle === undefined ? null : describeSettle(settle),
     limits: own.map(toExplainedLimit),
+    ...(rule.escalation && { escalate }),
     ...toRegion(rule),
     blockedMs: orNull(Math.max(0, ...own.map(({ verdict }) => verdict.blockedMs ?? 0))),
   };
@@ -276,7 +285,7 @@ function toRegion({
 
 function toExplainedLimit({ ruleLimit, units, verdict }: DecidedRuleCharge): ExplainedLimit {
   return {
-    algorithm: ruleLimit.limit.algorithm,
+    algorithm: ruleLimit.kind.limit.algorithm,
     limit: verdict.limit,
     remaining: verdict.remaining,
     resetMs: orNull(verdict.resetMs),
@@ -287,9 +296,8 @@ function toExplainedLimit({ ruleLimit, units, verdict }: DecidedRuleCharge): Exp
   };
 }
 
-/** Each condition of a match by itself. */
 function toConditions(match: Match, normalized: NormalizedRequest): ExplainedCondition[] {
-  const { paths, methods, hosts, headers, attributes } = match;
+  const { paths, methods, hosts, headers, attributes, client } = match;
   const one = (on: ExplainedCondition["on"], wanted: string, part: Partial<Match>) => ({
     on,
     wanted,
@@ -305,7 +313,26 @@ function toConditions(match: Match, normalized: NormalizedRequest): ExplainedCon
     ...[...attributes].map(([name, values]) =>
       one("attribute", toWanted(name, values), { attributes: new Map([[name, values]]) }),
     ),
+    ...(client === undefined ? [] : clientParts(client)).map(([name, values, part]) =>
+      one("client", toWanted(name, values), { client: part }),
+    ),
   ];
+}
+
+/** What is asked of the client, one by one. */
+function clientParts({
+  ips,
+  ranges,
+  values,
+}: ClientMatch): [string, readonly string[], ClientMatch][] {
+  const parts = [...values].map(([name, wanted]): [string, readonly string[], ClientMatch] => [
+    name,
+    wanted,
+    { ips: undefined, ranges: [], values: new Map([[name, wanted]]) },
+  ]);
+  return ips === undefined
+    ? parts
+    : [["ips", ranges, { ips, ranges, values: new Map() }], ...parts];
 }
 
 function toWanted(name: string, values: readonly string[]): string {

@@ -135,7 +135,7 @@ function toState(
   return {
     rule: rule.id,
     keyType: describeKey(rule.key),
-    algorithm: ruleLimit.limit.algorithm,
+    algorithm: ruleLimit.kind.limit.algorithm,
     limit: verdict.limit,
     remaining: verdict.remaining,
     resetMs: verdict.resetMs,

@@ -3,6 +3,7 @@
 import type { MaybePromise } from "../../../base/maybe-promise.js";
 import type { Facts } from "../../facts.js";
 import type { CallerRefusal } from "./caller-refusal.js";
+import type { PolicyDecision } from "./policy-decision.js";
 
 /** What rules need to know that a request does not show. */
 export interface RequestNeeds {
@@ -16,6 +17,9 @@ export const WITHOUT_BODY: RequestNeeds = { body: false };
 
 /** Finds out the rest about a request, or that its caller may not pass. */
 export type Identify = (needs: RequestNeeds) => MaybePromise<Facts | CallerRefusal>;
+
+/** Called with a refusal. Returns whether what refused was lifted. */
+export type Redeem = (decision: PolicyDecision) => MaybePromise<boolean>;
 
 /** Options of a request to a policy. */
 export interface AdmitOptions {
@@ -56,4 +60,15 @@ export interface AdmitOptions {
    * clock is read once. Quotas go by the calendar regardless. Default: when it is decided.
    */
   readonly nowMs?: number | undefined;
+  /**
+   * Called if the request is refused: whether what refused it was lifted meanwhile. Then it is decided once more, with
+   * all that is known of it by now, and the refusal is not reported. Default: a refusal stands.
+   */
+  readonly redeem?: Redeem | undefined;
 }
+
+/** What holds without options. */
+export const NO_OPTIONS: AdmitOptions = {};
+
+/** Options of a request that charges nothing. */
+export type CostOptions = Pick<AdmitOptions, "cost" | "nowMs">;

@@ -20,7 +20,7 @@ export function toDecideOptions(
     const charge = charges[i];
     if (charge.isHeld) hold = true;
     else if (!charge.isFinal && hold === false) hold = "briefly";
-    hasQuota ||= charge.ruleLimit.isQuota;
+    hasQuota ||= charge.ruleLimit.kind.isQuota;
   }
   const isNamed = requestId !== undefined && (requestIdFor !== "durable" || isDurable(charges[0]));
   if (isNamed) return { hold, blockNowMs: nowMs, requestId };

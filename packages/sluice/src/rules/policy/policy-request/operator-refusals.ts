@@ -1,8 +1,10 @@
-// Requests that operators refuse before any rule is asked: those of blocked callers, and those that match a rule
-// whose switch is `deny`. A policy without either skips this step.
+// Requests that operators refuse before any rule is asked: those of addresses in a denylist, those of blocked callers, and
+// those that match a rule whose switch is `deny`; and those of addresses in an allowlist, which no rule counts. A policy
+// without any of these skips this step.
 
 import { type Clock, wallMsOf } from "../../../base/clock.js";
 import type { Facts } from "../../facts.js";
+import type { AddressLists } from "../../lists/address-lists.js";
 import { Matcher } from "../../match/matcher.js";
 import type { NormalizedRequest } from "../../match/normalized-request.js";
 import type { CompiledRule, CompiledRules } from "../compile/compile.js";
@@ -13,6 +15,7 @@ import type { PolicyDecision, RefusalCause } from "./policy-decision.js";
 interface BlockingPolicy {
   readonly clock: Clock;
   readonly callerBlocks: CallerBlocks | undefined;
+  readonly lists: AddressLists | undefined;
   refuse(cause: RefusalCause): PolicyDecision;
 }
 
@@ -20,6 +23,7 @@ interface BlockingPolicy {
 export class OperatorRefusals {
   readonly #isAllDenied: boolean;
   readonly #blocks: CallerBlocks | undefined;
+  readonly #lists: AddressLists | undefined;
   /** Rules whose switch is `deny`, by whether who the caller is decides if they match. */
   readonly #denied: Matcher<CompiledRule>;
   readonly #deniedLate: Matcher<CompiledRule>;
@@ -28,18 +32,21 @@ export class OperatorRefusals {
   static of(
     compiled: CompiledRules,
     blocks: CallerBlocks | undefined,
+    lists: AddressLists | undefined,
   ): OperatorRefusals | undefined {
     const denied = [...compiled.byId.values()].filter(({ switchedTo }) => switchedTo === "deny");
     const isAnyDenied = compiled.switchedTo === "deny" || denied.length > 0;
-    if (!isAnyDenied && blocks === undefined) return undefined;
-    return new OperatorRefusals(compiled.switchedTo === "deny", denied, blocks);
+    if (!isAnyDenied && blocks === undefined && lists === undefined) return undefined;
+    return new OperatorRefusals(compiled.switchedTo === "deny", denied, blocks, lists);
   }
 
   private constructor(
     isAllDenied: boolean,
     denied: readonly CompiledRule[],
     blocks: CallerBlocks | undefined,
+    lists: AddressLists | undefined,
   ) {
+    this.#lists = lists;
     this.#isAllDenied = isAllDenied;
     this.#blocks = blocks;
     this.#denied = new Matcher(denied.filter((rule) => !isByCaller(rule)));
@@ -56,6 +63,11 @@ export class OperatorRefusals {
     return this.#blocks?.needsIdentity === true || this.#deniedLate.mayMatch(normalized);
   }
 
+  /** Whether no rule counts the request, because its address is in the allowlist. */
+  allows({ ip }: Facts): boolean {
+    return this.#lists !== undefined && this.#lists.find(ip) === "allow";
+  }
+
   /**
    * Why a request is refused; undefined if it is not, as far as is known.
    *
@@ -63,6 +75,7 @@ export class OperatorRefusals {
    */
   find(normalized: NormalizedRequest, wallMs: number, isKnown: boolean): RefusalCause | undefined {
     if (this.#isAllDenied) return DENIED;
+    if (this.#lists?.find(normalized.facts.ip) === "deny") return LISTED;
     const blocked = this.#blocks && findBlock(this.#blocks, normalized.facts, wallMs);
     if (blocked !== undefined) return blocked;
     const [rule] = this.#denied.match(normalized);
@@ -83,13 +96,26 @@ const DENIED: RefusalCause = {
   block: undefined,
 };
 
+/** The address is in a denylist. */
+const LISTED: RefusalCause = {
+  reason: "blocked",
+  rule: undefined,
+  retryAfterMs: Number.POSITIVE_INFINITY,
+  block: {
+    reason: "its address is in a denylist",
+    untilMs: Number.POSITIVE_INFINITY,
+    list: "deny",
+  },
+};
+
 /**
  * The refusal of a caller that operators block, for requests that no rule decides; undefined if it is not blocked.
  *
  * @internal
  */
 export function refuseBlocked(policy: BlockingPolicy, facts: Facts): PolicyDecision | undefined {
-  const { callerBlocks, clock } = policy;
+  const { callerBlocks, lists, clock } = policy;
+  if (lists?.find(facts.ip) === "deny") return policy.refuse(LISTED);
   const cause = callerBlocks && findBlock(callerBlocks, facts, wallMsOf(clock));
   return cause && policy.refuse(cause);
 }

@@ -249,7 +249,7 @@ function toResult({
   return {
     rule: rule.definition.id,
     keyType: describeKey(rule.definition.key),
-    algorithm: ruleLimit.limit.algorithm,
+    algorithm: ruleLimit.kind.limit.algorithm,
     cost: units,
     shadow,
     verdict,

@@ -9,13 +9,15 @@ import { toCost } from "../../../limiter/verb-input.js";
 import type { Outcome } from "../../../stores/store.js";
 import type { Facts } from "../../facts.js";
 import type { Matcher } from "../../match/matcher.js";
-import { NormalizedRequest } from "../../match/normalized-request.js";
+import type { NormalizedRequest } from "../../match/normalized-request.js";
 import {
+  byOrder,
   type DecidedRuleCharge,
   forgetTaken,
   refuseIfDelayed,
   toDecided,
 } from "../charges/decided-charge.js";
+import { noteRefusals } from "../charges/note-refusals.js";
 import {
   addCharges,
   type ChargeContext,
@@ -44,6 +46,7 @@ export interface RequestContext extends SettleContext {
   readonly onSampled: (rule: CompiledRule, finding: SampleFinding) => void;
   /** Adds what is known of the tenant. */
   readonly complete: (facts: Facts) => Facts;
+  readonly normalize: (facts: Facts, by: { ipv6Prefix: number }) => NormalizedRequest;
 }
 
 /** One request under one set of rules. */
@@ -79,7 +82,7 @@ export class PolicyRequest implements ChargeContext {
     options: AdmitOptions,
     refusals: OperatorRefusals | undefined,
   ) {
-    this.normalized = new NormalizedRequest(facts, compiled.ruleSet.ipv6Prefix);
+    this.normalized = context.normalize(facts, compiled.ruleSet);
     this.nowMs = toWholeMs(options.nowMs ?? context.clock.now());
     this.costs = context.costs;
     this.context = context;
@@ -102,7 +105,8 @@ export class PolicyRequest implements ChargeContext {
   /** Whether rules are in force for the request: not where all are off, or its address is exempt. */
   isCounted(): boolean {
     const { isOn, ruleSet } = this.compiled;
-    return isOn && !isExemptIp(ruleSet.exempt, this.normalized);
+    const { facts } = this.normalized;
+    return isOn && !isExemptIp(ruleSet.exempt, this.normalized) && !this.#refusals?.allows(facts);
   }
 
   /** Decides the request. If something fails, what was charged is refunded. */
@@ -191,8 +195,7 @@ export class PolicyRequest implements ChargeContext {
     if (!isImmediate) this.nowMs = toWholeMs(this.context.clock.now());
     // What is derived from facts that were only added to still holds: path, host and address don't change.
     if (facts !== this.normalized.facts) {
-      const known = this.context.complete(facts);
-      this.normalized = new NormalizedRequest(known, this.compiled.ruleSet.ipv6Prefix);
+      this.normalized = this.context.normalize(this.context.complete(facts), this.compiled.ruleSet);
     }
     if (this.#results !== NOTHING_DECIDED) this.#isInOrder = false;
     if (this.#refusals !== undefined) {
@@ -307,6 +310,7 @@ export class PolicyRequest implements ChargeContext {
     if (!this.#isInOrder) this.#results = this.#results.toSorted(byOrder);
     const { version } = this.compiled.ruleSet;
     if (allowed) return new PolicyDecision(version, this.#results, this.#toHeld(), undefined);
+    noteRefusals(this.#results, this.nowMs);
     const given = this.#held?.cancel();
     const decision = new PolicyDecision(version, this.#results, undefined, this.#cause);
     return isThenable(given) ? given.then(() => decision) : decision;
@@ -344,6 +348,3 @@ export class PolicyRequest implements ChargeContext {
 }
 
 const NOTHING_DECIDED: readonly DecidedRuleCharge[] = [];
-function byOrder(a: DecidedRuleCharge, b: DecidedRuleCharge): number {
-  return a.rule.order - b.rule.order;
-}

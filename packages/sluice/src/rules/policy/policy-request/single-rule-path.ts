@@ -63,8 +63,13 @@ export class SingleRulePath {
     }
     const { counter } = this.limit;
     const verdict = this.#store.decideOne(counter, key, this.rule.units, nowMs, nowMs);
-    if (!isThenable(verdict)) return new SingleRuleAnswer(this, key, nowMs, verdict);
-    return Promise.resolve(verdict).then((late) => new SingleRuleAnswer(this, key, nowMs, late));
+    if (!isThenable(verdict)) return this.#answer(key, nowMs, verdict);
+    return Promise.resolve(verdict).then((late) => this.#answer(key, nowMs, late));
+  }
+
+  #answer(key: string, nowMs: number, verdict: Verdict): SingleRuleAnswer {
+    if (!verdict.allowed) this.rule.escalation?.note(key, this.limit.counter.scope, verdict, nowMs);
+    return new SingleRuleAnswer(this, key, nowMs, verdict);
   }
 
   #read(ip: string): boolean {
@@ -117,14 +122,16 @@ function decidesOne(store: Store): store is OneByOne {
 /** Whether a rule is about every request, shown on all responses and settled immediately, by address alone. */
 function isSimple({ definition: rule, isUniform, shadow, limits }: CompiledRule): boolean {
   const isByAddress = rule.key.length === 1 && rule.key[0].kind === "ip";
-  const isForAll = isUniform && !shadow && rule.isExposed && asksNothing(rule.match);
+  const isPlain = rule.isExposed && rule.onExceed !== "challenge";
+  const isForAll = isUniform && !shadow && isPlain && asksNothing(rule.match);
   return isByAddress && isForAll && limits.length === 1 && isFinal(limits[0]);
 }
 
-function asksNothing({ paths, methods, hosts, headers, attributes }: Match): boolean {
+function asksNothing({ paths, methods, hosts, headers, attributes, client }: Match): boolean {
+  if (client !== undefined) return false;
   return paths.length + methods.length + hosts.length + headers.size + attributes.size === 0;
 }
 
-function isFinal({ isQuota, isHeld, mayDelay }: RuleLimit): boolean {
+function isFinal({ kind: { isQuota, isHeld, mayDelay } }: RuleLimit): boolean {
   return !isQuota && !isHeld && !mayDelay;
 }

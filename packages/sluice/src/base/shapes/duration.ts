@@ -1,7 +1,7 @@
-// Durations in rule files: whole milliseconds, or a string such as `500ms`, `10s`, `5m`, `1h` or `7d`.
+// Durations as they are written in rules and options: whole milliseconds, or a string such as `500ms`, `10s`, `5m`, `1h` or `7d`.
 
-import { DURATION_PATTERN, parseDuration, toMeantDuration } from "../../../base/durations.js";
-import type { Shape } from "../../../base/shapes/shapes.js";
+import { DURATION_PATTERN, parseDuration, toMeantDuration } from "../durations.js";
+import type { Shape } from "./shapes.js";
 
 /** A duration within bounds, in milliseconds. */
 export function duration({ min, max }: { min: number; max: number }): Shape<number> {
