@@ -1,4 +1,5 @@
-// `sluice-server/api`: the types of what the admin port answers, for programs that ask it. The dashboard is one.
+// `sluice-server/api`: the types of what the admin port answers and of the reports of `sluice replay`, for programs that
+// read them. The dashboard is one.
 
 export type {
   LiveBegin,
@@ -13,3 +14,4 @@ export type {
   LiveTick,
 } from "./admin/live/live-event.js";
 export type { ReplyName, ReplyOf } from "./admin/replies/reply-schemas.js";
+export type { ReplayReport, ReportedKey, ReportedRule } from "./core/log-replay/replay-report.js";

@@ -9,6 +9,7 @@ export type { Config } from "./config/config.js";
 export { type ConfigOrigin, loadConfig, parseConfig, toConfig } from "./config/load.js";
 export type { Core, Listener } from "./core/core.js";
 export { type Service, type ServiceOptions, startService } from "./service/service.js";
-export { createTelemetry, type TelemetryOptions } from "./telemetry/create-telemetry.js";
+export { createTelemetry } from "./telemetry/create-telemetry.js";
 export type { Telemetry } from "./telemetry/telemetry.js";
+export type { TelemetryOptions } from "./telemetry/telemetry-options.js";
 export { type ProcessLike, type RunOptions, runService } from "./workers/run.js";

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client, credentials, type ServiceError } from "@grpc/grpc-js";
 import { type Clock, ForwardingStore, memoryStore, type Store } from "sluice";
-import { createPolicy } from "sluice/rules";
+import { createPolicy, type Policy } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
 import { makeFolder, removeFolder } from "sluice-test-servers";
 import { afterEach, expect } from "vitest";
@@ -38,6 +38,8 @@ export interface CoreParts {
   readonly files: readonly string[];
   readonly store?: Store;
   readonly clock?: Clock;
+  /** Whose lists and blocks are in force; default: none are. */
+  readonly policy?: Policy;
   readonly hasHttp?: boolean;
   /** Where HTTP listens; default 127.0.0.1. */
   readonly httpHost?: string;
@@ -74,7 +76,7 @@ export function makeCore(parts: CoreParts): { core: Core; heard: Heard } {
     config: toTestConfig({ envoy, ...parts.config }),
     clock: clock ?? new ManualClock(START_MS),
     store,
-    policy: createPolicy({ rules }),
+    policy: parts.policy ?? createPolicy({ rules }),
     blindPolicy: undefined,
     telemetry,
   };

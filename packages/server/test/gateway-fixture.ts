@@ -9,6 +9,7 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import type { Clock } from "sluice";
 import type { Config, GatewayConfig, RouteConfig, UpstreamConfig } from "../src/config/config.js";
 import type { Listener } from "../src/core/core.js";
 import { createCore, type OwnedCore } from "../src/core/create-core.js";
@@ -92,6 +93,8 @@ export interface FixtureOptions {
   readonly upstream?: Partial<UpstreamConfig>;
   readonly routes?: readonly RouteConfig[];
   readonly config?: Partial<Config>;
+  /** Default: the system's. */
+  readonly clock?: Clock;
 }
 
 /** An upstream and a gateway in front of it. */
@@ -116,6 +119,7 @@ export async function startFixture(options: FixtureOptions = {}): Promise<Gatewa
       rules: { inline: rules as never },
       ...options.config,
     }),
+    options.clock === undefined ? {} : { clock: options.clock },
   );
   const listener = await openGateway(core);
   const close = async () => {

@@ -3,12 +3,13 @@ import { connect } from "node:net";
 import { memoryStore } from "sluice";
 import { createPolicy, parseRules } from "sluice/rules";
 import { ManualClock } from "sluice/testing";
+import { rawExchange } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Config } from "../config/config.js";
 import type { Core, Listener } from "../core/core.js";
 import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import { type AdminControl, openAdmin } from "./admin.js";
-import { ROUTE_NAMES } from "./routes.js";
+import { ROUTE_NAMES, ROUTES } from "./routes.js";
 
 const RULES = {
   version: 1,
@@ -179,6 +180,28 @@ describe("the listener of the admin port", () => {
     const { host } = new URL(url);
     const own = await rawGet(url, "/v1/rules", `Host: ${host}`, `Origin: http://${host}`);
     expect(own).toContain("200 OK");
+  });
+
+  it("refuses both at every route, besides its description and the login, which shows nothing", async () => {
+    const { url } = await setUp();
+    const own = `Host: ${new URL(url).host}`;
+    const answered = async (...fields: string[]) => {
+      const names: string[] = [];
+      for (const { method, path } of ROUTES) {
+        const target = path.replaceAll(/\{\w+\}/g, "1");
+        const body =
+          method === "GET" ? [] : ["Content-Type: application/json", "Content-Length: 2"];
+        const lines = [`${method} ${target} HTTP/1.1`, ...fields, ...body, "Connection: close"];
+        const text = `${lines.join("\r\n")}\r\n\r\n${method === "GET" ? "" : "{}"}`;
+        const status = (await rawExchange(url, text)).slice(9, 12);
+        if (status !== "403") names.push(`${method} ${path} ${status}`);
+      }
+      return names;
+    };
+    expect(await answered(own, "Origin: http://example.com")).toEqual([]);
+    const open = ["POST /v1/session 400", "GET /v1/openapi.json 200"];
+    expect(await answered("Host: rebound.example.com")).toEqual(open);
+    expect(await answered(own, "Sec-Fetch-Site: cross-site")).toEqual(open);
   });
 
   it("takes only JSON, as no form of a page can send it", async () => {

@@ -17,16 +17,20 @@ import { switchRoutes } from "./routes/control/switch-routes.js";
 import { tenantRoutes } from "./routes/control/tenant-routes.js";
 import { webhookRoutes } from "./routes/control/webhook-routes.js";
 import { counterRoutes } from "./routes/counters/counter-routes.js";
+import { escalationRoutes } from "./routes/counters/escalation-routes.js";
 import { correctionRoutes } from "./routes/ledger/correction-routes.js";
 import { ledgerRoutes } from "./routes/ledger/ledger-routes.js";
 import { liveRoutes } from "./routes/live-routes.js";
+import { regionRoutes } from "./routes/region-routes.js";
 import { serviceRoutes } from "./routes/service-routes.js";
 import { sessionRoutes } from "./routes/session-routes.js";
 
 const described: readonly Route[] = [
   ...serviceRoutes,
+  ...regionRoutes,
   ...liveRoutes,
   ...counterRoutes,
+  ...escalationRoutes,
   ...ruleSetRoutes,
   ...planRoutes,
   ...tenantRoutes,

@@ -12,6 +12,7 @@ import type {
   SampleReport,
   SamplesQuery,
 } from "../telemetry/samples/sampled-decision.js";
+import type { EscalatedKey } from "../telemetry/tally/escalated-keys.js";
 import type { LiveSecond } from "../telemetry/tally/second-history.js";
 import type { TopOptions, TopReport } from "../telemetry/top/top-report.js";
 
@@ -38,6 +39,8 @@ export interface AdminControl {
   switchRule?(ruleId: string | undefined, isOn: boolean): void | Promise<void>;
   /** Default: that of this process. */
   top?(options: TopOptions): TopReport | Promise<TopReport>;
+  /** Keys that escalations blocked. Default: those of this process. */
+  escalatedKeys?(): Promise<readonly EscalatedKey[]>;
   /** Counts since the start. Default: those of this process. */
   liveCounts?(): Promise<LiveCounts>;
   /** The last minutes, second by second. Default: those of this process. */

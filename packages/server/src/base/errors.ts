@@ -14,6 +14,7 @@ export const serverErrorCatalogue = {
   SLUICE_CONFIG_INVALID: { status: 500, summary: "the configuration can't be used" },
   SLUICE_CONFIG_UNREADABLE: { status: 500, summary: "the configuration can't be read" },
   SLUICE_LISTEN_FAILED: { status: 500, summary: "can't listen on the address" },
+  SLUICE_MMDB_INVALID: { status: 500, summary: "the MMDB file can't be used" },
   SLUICE_ENVOY_CONFIG_INVALID: { status: 500, summary: "the Envoy configuration can't be used" },
   SLUICE_WORKER_FAILED: { status: 500, summary: "a worker process failed" },
   SLUICE_UPSTREAM_UNAVAILABLE: { status: 502, summary: "the upstream did not answer" },

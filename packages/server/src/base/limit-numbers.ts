@@ -18,6 +18,10 @@ export function numbersOf(limit: Limit): Record<string, unknown> {
       return { limit: limit.capacity, windowMs: limit.windowMs, align: limit.align };
     case "quota":
       return { limit: limit.capacity, period: limit.period, timeZone: limit.calendar.timeZone };
+    case "sketch": {
+      const { capacity, windowMs, errorShare, confidence, exactKeysMax } = limit;
+      return { limit: capacity, windowMs, errorShare, confidence, exactKeysMax };
+    }
     case "concurrency":
       return { limit: limit.capacity, permitMs: limit.permitMs };
     default:

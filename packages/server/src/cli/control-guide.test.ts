@@ -4,7 +4,7 @@
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { makeFolder } from "sluice-test-servers";
+import { findFreePort, makeFolder } from "sluice-test-servers";
 import { afterEach, expect, it, vi } from "vitest";
 import { FakeTerminal, sluice } from "../../test/cli/fake-terminal.js";
 import { runCommand } from "./program.js";
@@ -72,7 +72,8 @@ async function serve(
 ): Promise<Running> {
   mkdirSync(join(folder, name), { recursive: true });
   const file = join(folder, name, "sluice.yaml");
-  writeFileSync(file, yaml);
+  // The port of the guide may be in use here, and no upstream may run.
+  writeFileSync(file, yaml.replace("127.0.0.1:3000", `127.0.0.1:${await findFreePort()}`));
   const terminal = new FakeTerminal({ env: { ...ANYWHERE, ...env }, isTty: true });
   const code = runCommand(["serve", "--config", file], terminal);
   await Promise.race([terminal.until(({ out }) => out.includes("Ctrl-C")), code]);

@@ -34,7 +34,8 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: "a folder, not a file",
 };
 
-function toMisuse(path: string, error: unknown): unknown {
+/** Why a file can't be read, as an error of the command; other errors as they are. */
+export function toMisuse(path: string, error: unknown): unknown {
   const { code } = error as { code?: string };
   return code === undefined ? error : usageError(`${path}: ${REASONS[code] ?? code}`);
 }

@@ -44,7 +44,7 @@ decision: {}
     expect(problemsOf(text, { SLUICE_DRAIN: "1", SLUICE_STORE_KIND: "disk" })).toEqual([
       'sluice.yaml:1: server.workers must be a whole number from 1 to 256, got "ten"',
       "sluice.yaml:1: rules is missing: decision needs { file: rules.yaml }, or rules written here",
-      "sluice.yaml:2: gatway is unknown, did you mean gateway? known: $schema, version, server, gateway, decision, envoy, admin, upstreams, routes, store, regions, identity, responses, rules, control, ledger, telemetry",
+      "sluice.yaml:2: gatway is unknown, did you mean gateway? known: $schema, version, server, gateway, decision, envoy, admin, upstreams, routes, store, regions, identity, responses, challenge, rules, lists, control, ledger, telemetry",
       `sluice.yaml:3: upstreams.app.backends[0] must be an address such as http://127.0.0.1:3000 or https://api.example.com, without a path, got "ftp://a"`,
       'sluice.yaml:3: upstreams.app.retriesMax must be a whole number from 0 to 10, got "many"',
       'sluice.yaml:4: routes[0].upstream "other" is not in upstreams; there are app',

@@ -5,6 +5,9 @@ import type { FailurePolicy } from "sluice";
 import type { HttpOptions, IdentityOptions } from "sluice/http";
 import type { RulesInput } from "sluice/rules";
 import type { ListenAddress } from "../base/http/listen.js";
+import type { AdaptiveConfig, UpstreamConfig } from "./upstream-config.js";
+
+export type { UpstreamConfig, UpstreamTlsConfig } from "./upstream-config.js";
 
 /** The whole configuration. A listener that is undefined does not open. */
 export interface Config {
@@ -28,6 +31,8 @@ export interface Config {
   /** Undefined: there is one region. */
   readonly regions?: RegionsConfig | undefined;
   readonly identity: IdentityOptions;
+  /** MMDB files that say what network an address belongs to. Default none. */
+  readonly mmdbFiles?: readonly string[] | undefined;
   /** How API keys are resolved; undefined: they are not, and count by their hash. */
   readonly apiKeys?: ApiKeysConfig | undefined;
   /** The format of responses, at every HTTP listener. */
@@ -35,12 +40,38 @@ export interface Config {
     HttpOptions,
     "headers" | "legacyHeaders" | "body" | "retryAfterJitterMs" | "delayedMax" | "partitionKey"
   >;
+  /** How rules with `onExceed: challenge` challenge callers of the gateway; undefined: they don't. */
+  readonly challenge?: ChallengeConfig | undefined;
   readonly rules: RulesSource;
+  /** Undefined: there are none. */
+  readonly lists?: ListsConfig | undefined;
   /** Undefined: everything comes from files. */
   readonly control?: ControlConfig | undefined;
   /** Undefined: there is neither such a section nor a database of the control plane. */
   readonly ledger?: LedgerConfig | undefined;
   readonly telemetry: TelemetryConfig;
+}
+
+/** Challenges of the gateway. */
+export interface ChallengeConfig {
+  /** The first signs, all are accepted. */
+  readonly secrets: readonly string[];
+  readonly difficulty: number;
+  readonly lifetimeMs: number;
+  /** Undefined: proof of work. */
+  readonly provider?: ChallengeProviderConfig | undefined;
+}
+
+/** A provider that distinguishes people from programs. */
+export interface ChallengeProviderConfig {
+  readonly verifyUrl: string;
+  readonly secret: string;
+  readonly siteKey: string;
+  readonly scriptUrl: string;
+  readonly className: string;
+  readonly origins: readonly string[];
+  readonly timeoutMs: number;
+  readonly onFailure: "refuse" | "accept";
 }
 
 /** How API keys of the control plane are resolved. */
@@ -111,6 +142,14 @@ export interface WebhookConfig {
   readonly caFile: string | undefined;
 }
 
+/** Files of addresses, with absolute paths. */
+export interface ListsConfig {
+  /** Requests of these addresses are refused. */
+  readonly deny: readonly string[];
+  /** Requests of these addresses are not limited. */
+  readonly allow: readonly string[];
+}
+
 /** Rules: from a file that is watched, or written in the configuration. */
 export type RulesSource =
   | { readonly file: string }
@@ -138,6 +177,8 @@ export interface GatewayConfig {
   readonly rateLimitPath: string | undefined;
   /** The header whose value identifies a request, in lower case; undefined: requests have no ids. */
   readonly requestIdHeader?: string | undefined;
+  /** Paths of health checks, which are never shed. Default: /health, /healthz, /livez, /readyz. */
+  readonly healthPaths?: readonly string[] | undefined;
   /** Where tenants read what they used of durable quotas. Default: nowhere. */
   readonly usagePath?: string | undefined;
 }
@@ -201,45 +242,6 @@ export interface AdminConfig {
   readonly hosts?: readonly string[] | undefined;
 }
 
-/** TLS to the `https` backends of an upstream. */
-export interface UpstreamTlsConfig {
-  /** The authorities that are trusted; undefined: those that Node comes with. */
-  readonly caFile: string | undefined;
-  /** The name that the certificate has to be for; undefined: the backend's host. */
-  readonly serverName: string | undefined;
-  /** The certificate that the gateway shows; undefined: none. */
-  readonly certFile: string | undefined;
-  readonly keyFile: string | undefined;
-  /** Whether certificates are checked. Default true. */
-  readonly verify: boolean;
-}
-
-/** Where requests go. */
-export interface UpstreamConfig {
-  readonly name: string;
-  /** `http://host:port` or `https://host:port`, at least one. */
-  readonly backends: readonly string[];
-  /** For `https` backends; undefined: verified as browsers do, without a certificate of our own. */
-  readonly tls?: UpstreamTlsConfig | undefined;
-  readonly balance: "round-robin" | "least-connections";
-  /** Default 2,000. */
-  readonly connectTimeoutMs: number;
-  /** How long the head of the response may take to arrive. Default 30,000. */
-  readonly responseTimeoutMs: number;
-  /** The longest pause between two pieces of a body, in either direction; 0 means no limit. Default 60,000. */
-  readonly idleTimeoutMs: number;
-  /** Other backends tried for an idempotent request whose response has not begun. Default 1. */
-  readonly retriesMax: number;
-  /** Failures in a row after which a backend is ejected. Default 5. */
-  readonly failuresMax: number;
-  /** For how long. Default 10,000. */
-  readonly ejectMs: number;
-  /** Connections to each backend. Default 256. */
-  readonly connectionsMax: number;
-  /** Requests that wait for a connection; beyond it 503. Default 1,024. */
-  readonly waitingMax: number;
-}
-
 /** Which requests go where. */
 export interface RouteConfig {
   /** `/api/*`: a path, or everything below one. */
@@ -249,6 +251,8 @@ export interface RouteConfig {
   readonly upstream: string;
   /** Whether the client's Host header is forwarded, instead of the backend's host. Default true. */
   readonly preserveHost: boolean;
+  /** Undefined: only the limit of the upstream holds, if there is one. */
+  readonly adaptive?: AdaptiveConfig | undefined;
 }
 
 /** Where counters are kept. */
@@ -284,10 +288,20 @@ export interface RegionsConfig {
   readonly home: string;
   /** By name. */
   readonly stores: Readonly<Record<string, { readonly url: string; readonly weight: number }>>;
+  /** How limits with `across: split` are shared. Default `weights`. */
+  readonly shares: "weights" | "learned";
   /** How long a region may hold what it leased from the home region. Default 5,000. */
   readonly leaseMs: number;
   /** The part of limits with `across: leased` that stays with the regions, 0 to 0.9. Default 0. */
   readonly reserve: number;
+  /** The region that takes over when the home region is lost. Undefined: none. */
+  readonly standby?: string | undefined;
+  /** Who decides that it is lost. Default `manual`. */
+  readonly takeover: "manual" | "automatic";
+  /** How long the home region may decide after it was last renewed. Default 15,000. */
+  readonly permissionMs: number;
+  /** Limits that recover within this time wait after a promotion. Default 60,000. */
+  readonly promotionWaitMs: number;
 }
 
 /** Logs, metrics and traces. */

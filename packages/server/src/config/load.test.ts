@@ -29,6 +29,7 @@ describe("toConfig", () => {
         keepAliveMs: 65_000,
         connectionsMax: 20_000,
         rateLimitPath: "/rate_limit",
+        healthPaths: ["/health", "/healthz", "/livez", "/readyz"],
         usagePath: undefined,
       },
       decision: undefined,

@@ -37,9 +37,9 @@ export function readSections(source: ConfigSource, env: NodeJS.ProcessEnv): Conf
     const line = source.lineOf(path);
     return { place: toPlace(line, source.file), line };
   });
-  const { value, written } = replaceVariables(source.value, env, problems);
+  const { value, written, names: referred } = replaceVariables(source.value, env, problems);
   const raw = asSections(value, problems);
-  variables = applyEnvironment(raw, env, problems);
+  variables = applyEnvironment(raw, { env, referred }, problems);
   const values: Partial<FileValues> = {};
   const reading = new SectionsReading(problems, written);
   const root = new Spot(reading);

@@ -9,11 +9,13 @@ import type {
   ControlConfig,
   EnvoyTlsConfig,
   LedgerConfig,
+  RouteConfig,
   RulesSource,
   StoreConfig,
   UpstreamTlsConfig,
 } from "./config.js";
 import type { FileValues } from "./description/file.js";
+import { toAdaptive } from "./to-adaptive.js";
 
 type EnvoyTlsValues = NonNullable<NonNullable<FileValues["envoy"]>["tls"]>;
 type UpstreamTlsValues = NonNullable<FileValues["upstreams"][string]["tls"]>;
@@ -44,13 +46,16 @@ export function buildConfig(values: FileValues, { file, identity, at }: BuildOpt
     envoy: toEnvoy(values.envoy, at),
     admin: values.admin,
     upstreams: toUpstreams(values.upstreams, at),
-    routes: values.routes.map((route) => ({ ...route, host: route.host })),
+    routes: values.routes.map(toRoute),
     store: toStore(values),
     regions: values.regions,
     identity,
+    ...toMmdbFiles(values.identity, at),
     apiKeys: toApiKeys(values.identity),
     responses: toResponses(values.responses),
+    ...(values.challenge === undefined ? {} : { challenge: values.challenge }),
     rules: toRules(values.rules, at),
+    lists: values.lists && { deny: values.lists.deny.map(at), allow: values.lists.allow.map(at) },
     control: toControl(values, at),
     ledger: toLedger(values, at),
     telemetry: toTelemetry(values),
@@ -63,6 +68,11 @@ function toApiKeys(identity: FileValues["identity"]): Config["apiKeys"] {
   const { apiKeys, unknownKeys = "refuse", keyLookupsPerSecond = LOOKUPS_PER_SECOND } = identity;
   if (apiKeys === undefined) return undefined;
   return { unknownKeys, lookupsPerSecond: keyLookupsPerSecond };
+}
+
+/** Absent if there are none. */
+function toMmdbFiles({ mmdb }: FileValues["identity"], at: ResolvePath): Pick<Config, "mmdbFiles"> {
+  return mmdb.length === 0 ? {} : { mmdbFiles: mmdb.map(at) };
 }
 
 function toGateway(gateway: FileValues["gateway"], at: ResolvePath): Config["gateway"] {
@@ -101,11 +111,20 @@ function toEnvoyTls(
   };
 }
 
+function toRoute({ host, adaptive, ...route }: FileValues["routes"][number]): RouteConfig {
+  return { ...route, host, adaptive: toAdaptive(adaptive) };
+}
+
 function toUpstreams(upstreams: FileValues["upstreams"], at: ResolvePath): Config["upstreams"] {
   return new Map(
-    Object.entries(upstreams).map(([name, { tls, ...upstream }]) => [
+    Object.entries(upstreams).map(([name, { tls, adaptive, ...upstream }]) => [
       name,
-      { name, ...upstream, tls: tls === undefined ? undefined : toUpstreamTls(tls, at) },
+      {
+        name,
+        ...upstream,
+        tls: tls === undefined ? undefined : toUpstreamTls(tls, at),
+        adaptive: toAdaptive(adaptive),
+      },
     ]),
   );
 }

@@ -22,6 +22,7 @@ export function toIdentityOptions(values: IdentityValues, at: ResolvePath): Iden
     bodyMsMax: values.bodyMsMax,
     ...withoutUndefined({
       trustedProxies: values.trustedProxies,
+      fingerprintHeader: values.fingerprintHeader,
       user: toSource(user),
       tenant: toSource(tenant),
       tier: toSource(tier),

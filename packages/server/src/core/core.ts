@@ -2,10 +2,11 @@
 // the core and opens the listeners; a listener knows nothing of the others.
 
 import type { Clock, Store } from "sluice";
-import type { FindTenant, Policy } from "sluice/rules";
+import type { FindTenant, HomeControl, Policy } from "sluice/rules";
 import type { Config } from "../config/config.js";
 import type { LedgerReader } from "../ledger/queries/ledger-reader.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
+import type { OpenMmdb } from "./mmdb/mmdb-files.js";
 
 /** What every listener is opened with. */
 export interface Core {
@@ -25,8 +26,12 @@ export interface Core {
   readonly durableStore?: Store | undefined;
   /** Reads the ledger, for callers that ask what they used; undefined without a ledger. */
   readonly readLedger?: (() => Promise<LedgerReader>) | undefined;
+  /** The home region that has a standby; undefined if there is none. */
+  readonly homeRegion?: HomeControl | undefined;
   /** What the control plane knows of a tenant; undefined without a control plane. */
   readonly findTenant?: FindTenant | undefined;
+  /** The MMDB files that say what network an address belongs to; undefined if none is configured. */
+  readonly mmdb?: OpenMmdb | undefined;
 }
 
 /** An open listener. */

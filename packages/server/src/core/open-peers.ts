@@ -1,4 +1,4 @@
-// The stores of the regions that are neither the own one nor home. Only rules with `across: merged` exchange counts with
+// The stores of the regions that are neither the own one nor home, nor its standby. Only rules with `across: merged` exchange counts with
 // them, and such a rule may come at any time, so each is opened when it is first asked.
 
 import { resilient, type Store } from "sluice";
@@ -24,8 +24,9 @@ export function openPeers(
   if (regions === undefined || store.kind !== "redis") {
     return { stores: {}, close: async () => {} };
   }
-  const { self, home } = regions;
-  const names = Object.keys(regions.stores).filter((name) => name !== self && name !== home);
+  const { self, home, standby } = regions;
+  const isOpened = (name: string) => name === self || name === home || name === standby;
+  const names = Object.keys(regions.stores).filter((name) => !isOpened(name));
   const lazy = names.map((name) => {
     const { url } = regions.stores[name];
     return [name, new LazyStore(() => openPeer({ ...store, url }, options))] as const;

@@ -60,10 +60,14 @@ describe("401", () => {
 
 describe("403", () => {
   /** fetch writes the Host itself. */
-  function statusFor(url: string, host: string): Promise<number | undefined> {
+  function statusFor(
+    url: string,
+    host: string,
+    [method, path]: readonly [string, string] = ["POST", "/v1/check"],
+  ): Promise<number | undefined> {
     const headers = { host, "content-type": "application/json" };
     return new Promise((resolve, reject) => {
-      const asked = request(`${url}/v1/check`, { method: "POST", headers }, (answer) => {
+      const asked = request(`${url}${path}`, { method, headers }, (answer) => {
         answer.resume();
         resolve(answer.statusCode);
       });
@@ -77,6 +81,20 @@ describe("403", () => {
     expect(await statusFor(listener.url, "rebound.example.com")).toBe(403);
     for (const host of ["localhost:1", "127.0.0.1", "[::1]:8082"]) {
       expect(await statusFor(listener.url, host)).toBe(200);
+    }
+  });
+
+  it("and neither can it at any other path that is not open to everybody", async () => {
+    const { listener, get } = await open();
+    const { paths } = (await get("/openapi.json")).body as { paths: Record<string, object> };
+    const asked = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => [method.toUpperCase(), path] as const),
+    );
+    expect(asked.length).toBeGreaterThan(8);
+    for (const each of asked) {
+      const status = await statusFor(listener.url, "rebound.example.com", each);
+      const isOpen = each[1] === "/livez" || each[1] === "/openapi.json";
+      expect([...each, status]).toEqual([...each, isOpen ? 200 : 403]);
     }
   });
 });

@@ -13,6 +13,7 @@ import { type LoadedFiles, loadFiles, lookAtFiles } from "./file/load.js";
 import { openGrpc } from "./grpc/grpc.js";
 import { openHttp } from "./http/http.js";
 import { EnvoyLimiter } from "./limiter/limiter.js";
+import { ListedAddresses } from "./limiter/listed-addresses.js";
 import { EnvoyRules, type EnvoyRulesOptions } from "./match/descriptor-tree.js";
 import { deadlineOf, TIMEOUT_MS, toEnvoyStore } from "./store.js";
 
@@ -59,6 +60,9 @@ export async function openEnvoy(core: Core, options: EnvoyOptions = {}): Promise
     rules: await read(),
     onDecided: (isAllowed, limitVerdicts) =>
       core.telemetry.decidedByLimits("envoy", isAllowed, limitVerdicts),
+    clients: new ListedAddresses(core.policy, (decision) =>
+      core.telemetry.refusedByOperator("envoy", decision),
+    ),
     modes: { shadow: config.shadowMode, isQuota: config.quotaMode },
     style: config,
   });

@@ -18,9 +18,11 @@ import type { GatewayConfig, RouteConfig } from "../config/config.js";
 import { Routes } from "../config/routes.js";
 import type { Core, Listener } from "../core/core.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
+import { toChallengeOptions } from "./challenge/challenge-options.js";
 import { toRefusal } from "./gateway-replies.js";
 import { type DispatcherHost, RequestDispatcher } from "./request-dispatcher.js";
 import { toRequestIds } from "./request-ids.js";
+import { LoadShedder } from "./shedding/load-shedder.js";
 import { TICK_MS } from "./upstream/connection-pool.js";
 import { Upstream } from "./upstream/upstream.js";
 import { toUsageReport } from "./usage-report.js";
@@ -51,6 +53,7 @@ class Gateway implements Listener, DispatcherHost, Http1Handler {
   readonly usagePath: string | undefined;
   readonly reportUsage: ReportCaller;
   readonly protocol: "http" | "https";
+  readonly shedder: LoadShedder | undefined;
   readonly #listen: GatewayConfig["listen"];
   readonly #routes: Routes;
   readonly #upstreams = new Map<string, Upstream>();
@@ -71,10 +74,14 @@ class Gateway implements Listener, DispatcherHost, Http1Handler {
     this.reportUsage = toUsageReport(core);
     this.protocol = gateway.tls === undefined ? "http" : "https";
     this.#listen = gateway.listen;
+    this.shedder = LoadShedder.of({ config, policy, clock, telemetry, host: this });
     this.requestHandler = createRequestHandler(policy, {
       ...responses,
       identity,
-      ...(requestIdHeader === undefined ? {} : toRequestIds(requestIdHeader)),
+      ...toChallengeOptions(config.challenge, telemetry),
+      ...(requestIdHeader === undefined ? {} : toRequestIds(requestIdHeader, this)),
+      // What is shed after the rules have decided is refunded.
+      holdCharges: this.shedder !== undefined,
       onError: (error) => telemetry.problem("the request handler met an error", error),
     });
     this.#routes = new Routes(routes);

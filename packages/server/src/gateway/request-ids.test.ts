@@ -1,6 +1,7 @@
 // Requests with an id at the gateway: retries count once under durable rules, and each time under all others.
 
 import { memoryStore } from "sluice";
+import { rawExchange } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import { startGateway, startUpstream, stopAll } from "../../test/proxy-fixture.js";
 
@@ -50,6 +51,16 @@ describe("a gateway with requestIdHeader", () => {
     await send({});
     await send({});
     expect(await left()).toEqual([4, 3]);
+  });
+
+  it.each([
+    ["idempotency-key", "Connection: close, Idempotency-Key\r\nIdempotency-Key: a\r\n"],
+    ["x-forwarded-request-id", "Connection: close\r\nX-Forwarded-Request-Id: a\r\n"],
+  ])("charges each request whose %s never reaches the upstream", async (header, lines) => {
+    const { url, left } = await stand(header);
+    const head = `POST /exports HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n${lines}\r\n`;
+    for (let n = 0; n < 3; n++) expect(await rawExchange(url, head)).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await left()).toEqual([7, 6]);
   });
 
   it("ignores the header unless it is configured", async () => {

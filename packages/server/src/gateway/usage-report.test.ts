@@ -29,9 +29,17 @@ describe.each(all)("what a tenant is shown, in $name", (databases) => {
     });
     expect(body).not.toContain("999");
     expect(shown.quotas[0]).not.toHaveProperty("subject");
-    // A name that is the key of a user of another tenant.
-    for (const tenant of ["acme|user:42", "", undefined])
-      expect(await report(facts(tenant))).toMatchObject({ status: 403 });
+    // The first is the key of a user of another tenant.
+    for (const [tenant, detail] of [
+      ["acme|user:42", /name has 1 to 100 letters/],
+      ["x".repeat(101), /name has 1 to 100 letters/],
+      ["", /this request has none/],
+      [undefined, /this request has none/],
+    ] as const) {
+      const refused = await report(facts(tenant));
+      expect(refused.status).toBe(403);
+      expect(JSON.parse(refused.body).detail).toMatch(detail);
+    }
     expect(JSON.parse((await report(facts("new"))).body)).toMatchObject({ quotas: [], usage: [] });
   });
 

@@ -6,10 +6,8 @@ import { type ReportCaller, toJsonReply } from "sluice/http";
 import type { Facts } from "sluice/rules";
 import type { Core } from "../core/core.js";
 import type { LedgerReader } from "../ledger/queries/ledger-reader.js";
+import { USAGE_SPAN_MS } from "../ledger/usage/daily-usage.js";
 
-const DAY_MS = 86_400_000;
-/** The time span for which usage is shown. */
-const SHOWN_MS = 31 * DAY_MS;
 /** Where the days of tenants begin that the control plane does not know, as on the admin port. */
 const TIME_ZONE_OTHERWISE = "UTC";
 
@@ -20,7 +18,8 @@ export function toUsageReport({
   clock,
 }: Pick<Core, "readLedger" | "findTenant" | "clock">): ReportCaller {
   return async ({ tenant }: Facts) => {
-    if (typeof tenant !== "string" || !TENANT_NAME.test(tenant)) return refuse(403, NO_TENANT);
+    if (typeof tenant !== "string" || tenant === "") return refuse(403, NO_TENANT);
+    if (!TENANT_NAME.test(tenant)) return refuse(403, OTHER_NAME);
     if (readLedger === undefined) return refuse(404, NO_LEDGER);
     const nowMs = clock.wall?.() ?? clock.now();
     const timeZone = findTenant?.(tenant)?.timeZone ?? TIME_ZONE_OTHERWISE;
@@ -31,6 +30,8 @@ export function toUsageReport({
 /** Names of tenants; with any other character a name could be the key of another tenant's user: `acme|user:42`. */
 const TENANT_NAME = /^[\w.@-]{1,100}$/;
 const NO_TENANT = "usage is shown to callers with a tenant, and this request has none";
+const OTHER_NAME =
+  "usage is shown to tenants whose name has 1 to 100 letters, digits, _, -, . or @, and this one's has not";
 const NO_LEDGER = "this service keeps no ledger: set ledger.database or control.database";
 
 interface Asked {
@@ -44,7 +45,7 @@ async function readTenant(
   { tenant, timeZone, nowMs }: Asked,
 ): Promise<object> {
   const who = { subject: `tenant:${tenant}`, timeZone };
-  const span = { fromMs: nowMs - SHOWN_MS, toMs: nowMs + 1 };
+  const span = { fromMs: nowMs - USAGE_SPAN_MS, toMs: nowMs + 1 };
   const quotas = await ledger.quotas({ ...who, nowMs });
   const usage = await ledger.usage({ ...who, ...span });
   return {

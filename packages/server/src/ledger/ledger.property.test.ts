@@ -26,7 +26,7 @@ const STEPS = 24;
 const VERIFY_STEPS = 4;
 const SEEDS_TOGETHER = 100;
 /** `npm run soak` has more. */
-const SEEDS = Number(process.env.SLUICE_LEDGER_SEEDS ?? 200);
+const SEEDS = Number(process.env.SLUICE_LEDGER_SEEDS ?? 100);
 const ONLY = process.env.SEED === undefined ? undefined : Number(process.env.SEED);
 
 describe.each(all)("random traces on a ledger in $name", (databases) => {

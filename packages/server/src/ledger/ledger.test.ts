@@ -174,6 +174,49 @@ describe.each(all)("periods of a ledger in $name", (databases) => {
     ]);
   });
 
+  it.each([
+    ["day", "America/New_York", undefined, ["2026-03-08T05:00Z", "2026-03-09T04:00Z"], 23],
+    ["day", "America/New_York", undefined, ["2026-11-01T04:00Z", "2026-11-02T05:00Z"], 25],
+    ["month", "UTC", 31, ["2026-02-28T00:00Z", "2026-03-31T00:00Z"], 31 * 24],
+    ["month", "Europe/Paris", 31, ["2026-02-27T23:00Z", "2026-03-30T22:00Z"], 31 * 24 - 1],
+  ] as const)(
+    "follow the %s of %s, anchored on %s: they end to the millisecond",
+    async (period, timeZone, anchor, span, hours) => {
+      const counter = toCounter(
+        quota({ limit: 100, period, timeZone, ...(anchor && { anchor }) }),
+        { carryOverMax: 30 },
+      );
+      const database = await ready();
+      const { clock, use, left } = useLedger(database, counter);
+      const [startMs, endMs] = span.map((at) => Date.parse(at)) as [number, number];
+      expect(endMs - startMs).toBe(hours * 3_600_000);
+      clock.set(startMs - 1);
+      expect(await use(90)).toBe(true);
+      clock.set(startMs);
+      expect(await use(60)).toBe(true);
+      clock.set(endMs - 1);
+      expect(await left()).toBe(50);
+      clock.set(endMs);
+      expect(await use(0)).toBe(true);
+      expect(await left()).toBe(130);
+      const rows = await database.query(
+        "SELECT starts_at_ms, ends_at_ms FROM ledger_accounts ORDER BY starts_at_ms",
+      );
+      const periods = rows.map(({ starts_at_ms, ends_at_ms }) => [starts_at_ms, ends_at_ms]);
+      expect(periods[1]?.map(Number)).toEqual([startMs, endMs]);
+      expect(periods).toHaveLength(3);
+    },
+  );
+
+  it("carry over the quota of a period in which nothing was asked, and not twice", async () => {
+    const counter = toCounter(exports, { carryOverMax: 30 });
+    const { clock, use, left } = useLedger(await ready(), counter);
+    expect(await use(20)).toBe(true);
+    clock.set(Date.UTC(2026, 7, 1));
+    expect(await use(0)).toBe(true);
+    expect(await left()).toBe(130);
+  });
+
   it("that overlap the one before, as after another billing day, keep what was used", async () => {
     const database = await ready();
     const { clock, use, left } = useLedger(database);

@@ -27,6 +27,7 @@ export interface OtherProcesses {
     | "metrics"
     | "switchRule"
     | "top"
+    | "escalatedKeys"
     | "liveCounts"
     | "liveSeconds"
     | "latestSamples"

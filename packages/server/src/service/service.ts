@@ -7,6 +7,7 @@ import type { AdminControl } from "../admin/service-control.js";
 import { type CancelTimer, pause } from "../base/clock.js";
 import type { Config } from "../config/config.js";
 import { type ControlNode, openControlNode } from "../control/control-node.js";
+import { arbiterOf } from "../control/home-arbiter.js";
 import { openKeyResolver } from "../control/key-resolver/open-key-resolver.js";
 import { EnforcedState } from "../control/state/enforced-state.js";
 import { publishedRules, tenantProfileOf } from "../control/state/policy-inputs.js";
@@ -28,6 +29,7 @@ import {
 import { createTelemetry } from "../telemetry/create-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import { ConfigInForce, type ConfigLoader } from "./config-in-force.js";
+import { auditEscalations } from "./escalation-audit.js";
 import {
   announceDrain,
   closeListeners,
@@ -95,7 +97,7 @@ export async function startService(config: Config, options: ServiceOptions = {})
 }
 
 /** What a core gets of the control plane: its rules instead of those that are configured, its API keys and tenants. */
-export type ControlledParts = Pick<CoreOptions, "rules" | "keyResolver" | "findTenant">;
+export type ControlledParts = Omit<CoreOptions, "telemetry">;
 
 /** Opens the control plane if one is configured, and then a service with it. It is closed if that fails. */
 export async function openWithControl(
@@ -115,18 +117,17 @@ export async function openWithControl(
   try {
     const keyResolver = openKeyResolver(config.apiKeys, control, telemetry);
     const findTenant = (tenant: string) => tenantProfileOf(control.state, tenant);
-    const parts = { rules: parseWritten(publishedRules(control.state)), keyResolver, findTenant };
-    return await open(parts, control);
+    const published = parseWritten(publishedRules(control.state));
+    const arbiter = arbiterOf(config, control.database);
+    const onEscalated = auditEscalations(control.plane, telemetry);
+    return await open({ rules: published, keyResolver, findTenant, arbiter, onEscalated }, control);
   } catch (error) {
     await control.close();
     throw error;
   }
 }
 
-/**
- * Opens a service over a core, which is closed if that fails. With other processes, those have the listeners that
- * can be shared.
- */
+/** Opens a service over a core, which is closed if that fails. Other processes have the listeners that can be shared. */
 export async function openService(
   core: OwnedCore,
   options: ServiceOptions & { readonly control: ControlNode | undefined },

@@ -103,6 +103,15 @@ describe("a primary", () => {
       "blocked",
     ]);
   });
+
+  it("lists the keys that escalations of workers blocked", async () => {
+    const escalate = { after: "2 refusals in 1m", blocks: ["1h"] };
+    const login = { id: "login", key: "ip", limit: "1/minute", escalate };
+    const { urlOf } = await setUpOn({ version: 1, rules: [login] });
+    for (let i = 0; i < 8; i++) await ask(urlOf("gateway"));
+    const answer = await fetch(`${urlOf("admin")}/v1/escalations`);
+    expect(await answer.json()).toMatchObject({ items: [{ rule: "login", level: 1 }] });
+  });
 });
 
 /** Until what was sent has arrived: messages come a turn later. */

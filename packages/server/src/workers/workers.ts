@@ -24,6 +24,7 @@ import {
   type SampleReport,
   type SamplesQuery,
 } from "../telemetry/samples/sampled-decision.js";
+import { type EscalatedKey, mergeEscalated } from "../telemetry/tally/escalated-keys.js";
 import type { LiveSecond } from "../telemetry/tally/second-history.js";
 import type { TopOptions, TopReport } from "../telemetry/top/top-report.js";
 import { END_MS_MAX, type ListenerAddress, type WorkerStart } from "./channel/control-messages.js";
@@ -65,7 +66,7 @@ export class Workers implements OtherProcesses {
     const { inForce, keySecret, written, fork, control } = options;
     this.#group = new WorkerGroup(config.workers, {
       fork: fork ?? (() => forkWorker(written !== undefined)),
-      serve: ({ channels }) => serveStore(core.store, channels.store, { clock }),
+      serve: ({ channels }) => serveStore(core.store, channels.store, core),
       handlers: control && { ...toFeedHandlers(control) },
       toStart: () => ({
         ...inForce(),
@@ -91,6 +92,7 @@ export class Workers implements OtherProcesses {
     metrics: () => this.#metrics(),
     switchRule: (ruleId, isOn) => this.#switchRule(ruleId, isOn),
     top: (options) => this.#top(options),
+    escalatedKeys: () => this.#escalatedKeys(),
     liveCounts: () => this.#liveCounts(),
     liveSeconds: () => this.#liveSeconds(),
     latestSamples: (query) => this.#latestSamples(query),
@@ -170,6 +172,12 @@ export class Workers implements OtherProcesses {
     const { config, telemetry } = this.#core;
     const reports = [telemetry.top(options), ...(answers as TopReport[])];
     return mergeTop(reports, config.telemetry.topKeysMax);
+  }
+
+  async #escalatedKeys(): Promise<readonly EscalatedKey[]> {
+    const { answers } = await this.#group.askAll("escalatedKeys", undefined);
+    const own = this.#core.telemetry.escalatedKeys.list();
+    return mergeEscalated([own, ...(answers as EscalatedKey[][])]);
   }
 
   async #liveCounts(): Promise<LiveCounts> {

@@ -7,7 +7,7 @@ import type { Terminal } from "../../src/cli/terminal/terminal.js";
 /** What a test may say of its terminal. */
 export interface FakeOptions {
   readonly env?: Readonly<Record<string, string>>;
-  readonly input?: string;
+  readonly input?: string | Buffer;
   readonly isTty?: boolean;
   readonly isErrorTty?: boolean;
   readonly columns?: number;
@@ -51,12 +51,16 @@ export class FakeTerminal implements Terminal {
   }
 
   async readInput(): Promise<string> {
-    return this.#options.input ?? "";
+    return String(this.#options.input ?? "");
+  }
+
+  async *inputChunks(): AsyncGenerator<Buffer> {
+    yield Buffer.from(this.#options.input ?? "");
   }
 
   async confirm(question: string): Promise<boolean> {
     this.writeError(question);
-    return /^y/i.test(this.#options.input ?? "");
+    return /^y/i.test(String(this.#options.input ?? ""));
   }
 
   onEnd(task: () => void): () => void {

@@ -23,6 +23,21 @@ const added: readonly Case[] = [
     'sluice.yaml:8: regions.home "ue" is not in regions.stores; known: eu',
   ],
   [
+    "a standby that is the home region",
+    "store: { kind: redis }\nregions: { self: eu, home: eu, standby: eu, stores: { eu: { url: 'redis://a' } } }",
+    "sluice.yaml:8: regions.standby must differ from regions.home",
+  ],
+  [
+    "a standby without a store",
+    "store: { kind: redis }\nregions: { self: eu, home: eu, standby: us, stores: { eu: { url: 'redis://a' } } }",
+    'sluice.yaml:8: regions.standby "us" is not in regions.stores; known: eu',
+  ],
+  [
+    "a standby that takes over automatically without a control plane",
+    "store: { kind: redis }\nregions: { self: eu, home: eu, standby: us, takeover: automatic, stores: { eu: { url: 'redis://a' }, us: { url: 'redis://b' } } }",
+    "sluice.yaml:8: regions.takeover automatic needs control.database with PostgreSQL, or control.follow: SQLite is one node's own",
+  ],
+  [
     "regions over a memory store",
     "regions: { self: eu, home: eu, stores: { eu: { url: 'redis://a' } } }",
     "sluice.yaml:7: regions need store.kind redis: a region's processes share its counters",
@@ -175,7 +190,7 @@ const added: readonly Case[] = [
   [
     "a misspelt section",
     "telemetrie: {}",
-    "sluice.yaml:7: telemetrie is unknown, did you mean telemetry? known: $schema, version, server, gateway, decision, envoy, admin, upstreams, routes, store, regions, identity, responses, rules, control, ledger, telemetry",
+    "sluice.yaml:7: telemetrie is unknown, did you mean telemetry? known: $schema, version, server, gateway, decision, envoy, admin, upstreams, routes, store, regions, identity, responses, challenge, rules, lists, control, ledger, telemetry",
   ],
   [
     "a misspelt field",
@@ -376,6 +391,16 @@ const whole: readonly Case[] = [
   ["a word", "hello", "sluice.yaml:1: the configuration must be a map of sections"],
   ["another version", goodFile.replace("1", "2"), "sluice.yaml:1: version must be 1, got 2"],
   [
+    "an adaptive limit whose bounds are the wrong way round",
+    goodFile.replace("3000] }", "3000], adaptive: { min: 10, max: 5 } }"),
+    "sluice.yaml:4: upstreams.app.adaptive is invalid: min must be at most max, got 10 and 5",
+  ],
+  [
+    "an adaptive limit of a route with shares that rise",
+    goodFile.replace("upstream: app }", "upstream: app, adaptive: { shares: { low: 0.9 } } }"),
+    "sluice.yaml:5: routes[0].adaptive is invalid: shares must not rise from high to normal to low, got 0.9, 0.8 and 0.9",
+  ],
+  [
     "no upstream of that name",
     goodFile.replace("upstream: app", "upstream: ap"),
     'sluice.yaml:5: routes[0].upstream "ap" is not in upstreams; did you mean app?',
@@ -418,7 +443,7 @@ const whole: readonly Case[] = [
   [
     "backends by the name that they had before",
     goodFile.replace("backends: [http://127.0.0.1:3000]", "targets: [], backends: [http://a]"),
-    "sluice.yaml:4: upstreams.app.targets is unknown, did you mean backends? known: backends, tls, balance, connectTimeoutMs, responseTimeoutMs, idleTimeoutMs, retriesMax, failuresMax, ejectMs, connectionsMax, waitingMax",
+    "sluice.yaml:4: upstreams.app.targets is unknown, did you mean backends? known: backends, tls, balance, connectTimeoutMs, responseTimeoutMs, idleTimeoutMs, retriesMax, failuresMax, ejectMs, connectionsMax, waitingMax, adaptive, breaker",
   ],
   [
     "an upstream that says nothing",

@@ -74,7 +74,8 @@ export async function startControlAdmin(
   const draft = await plane.ruleSets.createDraft(by(), RULES_TEXT);
   await plane.ruleSets.publish(by(), { number: draft.number, note: "first", expected: 0 });
   await follower.start();
-  const store = memoryStore();
+  // Small: setting memory aside for a million keys takes longer than most tests.
+  const store = memoryStore({ keysMax: 1_000 });
   const policy = createPolicy({ rules: RULES, store, clock });
   const admin = { ...toTestConfig().admin, ...options.admin };
   const config = toTestConfig({ admin });

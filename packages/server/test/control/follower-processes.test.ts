@@ -19,14 +19,14 @@ import { type TestDatabases, testDatabases } from "./databases.js";
 import { FEED_TOKEN, listenToFollowers } from "./feed-listener.js";
 import { bestMs, msUntil } from "./ms-until.js";
 
-const PROCESSES = Number(process.env.SLUICE_FOLLOWER_PROCESSES ?? 8);
+const PROCESSES = Number(process.env.SLUICE_FOLLOWER_PROCESSES ?? 4);
 const CROWD = 1_000;
 const CHANGE_MS_MAX = 2_000;
 /** Of the crowd's answers, which come together: processor time of one turn of the event loop. */
 const RAN_MS_MAX = 100;
 const WAIT_MS_MAX = 100_000;
 /** Kills of a follower while it writes, on each database; the last ones once the file has its name. */
-const [ROUNDS, NAMED_ROUNDS] = [6, 2];
+const [ROUNDS, NAMED_ROUNDS] = [4, 2];
 const TENANTS = 2_500;
 
 const all = testDatabases();

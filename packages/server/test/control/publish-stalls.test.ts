@@ -85,13 +85,18 @@ it.each(all)(
         const response = await fetch(`${url}/v1/resource-1/a`);
         await response.text();
         statuses.add(response.status);
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await new Promise((resolve) => setTimeout(resolve, 20));
       }
     });
     // Whatever a process did when it started.
     await new Promise((resolve) => setTimeout(resolve, 500));
     const sinceMs = Date.now();
-    for (const limit of ["1000000/minute", "2000000/minute"]) {
+    // How other numbers take effect does not depend on the database.
+    const limits = ["1000000/minute", "2000000/minute"].slice(
+      0,
+      databases.name === "SQLite" ? 2 : 1,
+    );
+    for (const limit of limits) {
       const { number } = await send("/v1/rule-sets", { text: toText(limit) });
       await send(`/v1/rule-sets/${number}/publish`, { note: "long" });
       for (const url of urls) {

@@ -3,6 +3,7 @@
 // sends a million.
 
 import { ManualClock } from "sluice/testing";
+import { memoryInUse } from "sluice-test-servers";
 import { afterAll, describe, expect, it } from "vitest";
 import { ControlPlane } from "../../src/control/control-plane.js";
 import { DatabaseFeed } from "../../src/control/feed/database-feed.js";
@@ -12,7 +13,6 @@ import {
 } from "../../src/control/key-resolver/control-key-resolver.js";
 import { fillFromSystem, makeSecret } from "../../src/control/secret-format.js";
 import { Follower } from "../../src/control/state/follower.js";
-import { memoryInUse } from "../memory-in-use.js";
 import { testDatabases } from "./databases.js";
 
 const KEYS = Number(process.env.SLUICE_UNKNOWN_KEYS ?? 50_000);

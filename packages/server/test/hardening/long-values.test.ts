@@ -1,13 +1,13 @@
 // The cost of a value grows only linearly with its length, whatever it is counted as and whichever way it
 // comes in. Cost is CPU time, the least of several runs: other work on the machine can only add to it.
 
-import { createRequestHandler, type HttpRequest } from "sluice/http";
+import { createRequestHandler, type HttpRequest, parseBody } from "sluice/http";
 import { createPolicy, parseRules } from "sluice/rules";
 import { connectTo, type RawClient } from "sluice-test-servers";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openTestListener, type TestListener } from "../decision-listener.js";
 import { type GatewayFixture, startGateway, startUpstream, stopAll } from "../proxy-fixture.js";
-import { FIELDS, HOSTS, type Make, PATHS, TEXTS } from "./long-values.js";
+import { COSTS, FIELDS, HOSTS, type Make, PATHS, TEXTS } from "./long-values.js";
 
 const limit = { fixedWindow: { limit: 1_000_000, windowMs: 3_600_000 } };
 const skipped = { limit, onMissing: "skip" };
@@ -22,12 +22,29 @@ const RULES = [
   { id: "key", key: "apiKey", ...skipped },
   { id: "user", key: "user", ...skipped },
   { id: "body", key: "body:username", ...skipped },
+  { id: "network", key: ["ipPrefix:24/48", "tenant"], ...skipped },
+  { id: "cost", key: "ip", limit, cost: { json: "max_tokens", max: 50, otherwise: 1 } },
   { id: "attribute", key: "attribute:country", ...skipped },
+  { id: "fingerprint", key: "fingerprint", ...skipped },
+  {
+    id: "challenged",
+    key: "ip",
+    match: { path: "/challenged" },
+    limit: { fixedWindow: { limit: 1, windowMs: 3_600_000 } },
+    onExceed: "challenge",
+  },
 ];
+const CHALLENGE = {
+  secrets: ["a secret of at least thirty-two characters"],
+  difficulty: 6,
+  lifetimeMs: 120_000,
+};
 const IDENTITY = {
   apiKey: { header: "x-api-key", query: "key" },
   user: { header: "x-user", trust: "anyone" },
+  tenant: { header: "x-tenant", trust: "anyone" },
   attributes: { country: { header: "x-country", trust: "anyone" } },
+  fingerprintHeader: "x-ja4",
   trustedProxies: ["127.0.0.1"],
 } as const;
 const FORWARDED = { ...IDENTITY, clientAddress: "forwarded" } as const;
@@ -74,7 +91,17 @@ const IN_HEAD: Readonly<Record<string, Kind>> = {
   "secret header": inField("x-token"),
   "API key": inField("x-api-key"),
   user: inField("x-user"),
+  tenant: inField("x-tenant"),
   attribute: inField("x-country"),
+  fingerprint: inField("x-ja4"),
+  "pass in a header": {
+    makes: FIELDS,
+    send: (text) => ({ path: "/challenged", fields: { "sluice-pass": text } }),
+  },
+  "pass in a cookie": {
+    makes: ESCAPED,
+    send: (text) => ({ path: "/challenged", fields: { cookie: `sluice-pass=${text}` } }),
+  },
   Forwarded: inField("forwarded"),
   "X-Forwarded-For": inField("x-forwarded-for"),
   Connection: inField("connection"),
@@ -83,6 +110,10 @@ const IN_HEAD: Readonly<Record<string, Kind>> = {
 };
 
 const IN_BODY: Readonly<Record<string, Kind>> = {
+  "JSON body of a cost": {
+    makes: COSTS,
+    send: (body) => ({ fields: { "content-type": "application/json" }, body }),
+  },
   "field of a JSON body": { makes: TEXTS, send: (text) => toJson({ username: text }) },
   "field of a form": {
     makes: ESCAPED,
@@ -106,8 +137,8 @@ const COST_MS_MAX = 8;
 const GROWTH_MAX = 8;
 /** Below this cost, growth is not judged. */
 const NOISE_MS = 0.5;
-const RUNS = 5;
-const LOOKS_MAX = 4;
+const RUNS = 3;
+const LOOKS_MAX = 7;
 
 type Ask = (text: string) => unknown;
 
@@ -150,7 +181,7 @@ async function findExcesses(kind: Kind["makes"], ask: Ask, lengthMax = LENGTH_MA
 
 describe("in the library", () => {
   const policy = createPolicy({ rules: parseRules({ version: 1, rules: RULES }) });
-  const listener = createRequestHandler(policy, { identity: IDENTITY });
+  const listener = createRequestHandler(policy, { identity: IDENTITY, challenge: CHALLENGE });
   const behindForwarded = createRequestHandler(policy, { identity: FORWARDED });
 
   async function ask({ path = "/", fields = {}, body }: Sent): Promise<void> {
@@ -160,15 +191,13 @@ describe("in the library", () => {
       headers: fields,
       peer: "127.0.0.1",
       raw: {},
-      readBody: () => (body === undefined ? undefined : { username: readUsername(body) }),
+      readBody: () => (body === undefined ? undefined : readFields(body)),
     };
     await (fields.forwarded === undefined ? listener : behindForwarded).handle(request);
   }
 
-  function readUsername(body: string): unknown {
-    return body.startsWith("{")
-      ? JSON.parse(body).username
-      : new URLSearchParams(body).get("username");
+  function readFields(body: string) {
+    return parseBody(body.startsWith("{") ? "json" : "form", Buffer.from(body));
   }
 
   it.each(Object.entries({ ...IN_HEAD, ...IN_BODY }))("a long %s", async (_, { makes, send }) => {
@@ -184,7 +213,10 @@ describe("through the gateway", () => {
       request.resume();
       response.end();
     });
-    fixture = await startGateway(upstream, { config: { identity: IDENTITY }, rules: RULES });
+    fixture = await startGateway(upstream, {
+      config: { identity: IDENTITY, challenge: CHALLENGE },
+      rules: RULES,
+    });
   });
   afterAll(async () => {
     client?.end();
@@ -221,11 +253,13 @@ describe("in facts of the decision API", () => {
     host: [{ ...HOSTS, ...TEXTS }, 4_000, (host) => ({ host })],
     ip: [{ ...HOSTS, ...TEXTS }, 4_000, (ip) => ({ ip })],
     user: [TEXTS, 4_000, (user) => ({ user })],
+    tenant: [TEXTS, 4_000, (tenant) => ({ tenant })],
     "API key": [TEXTS, 4_000, (apiKey) => ({ apiKey })],
     header: [{ ...FIELDS, ...TEXTS }, LENGTH_MAX, (text) => ({ headers: { "x-plan": text } })],
     cookie: [{ ...FIELDS, ...TEXTS }, LENGTH_MAX, (a) => ({ cookies: { a } })],
     body: [TEXTS, 4 * LENGTH_MAX, (username) => ({ body: { username } })],
     attribute: [TEXTS, 4 * LENGTH_MAX, (country) => ({ attributes: { country } })],
+    fingerprint: [TEXTS, 4_000, (fingerprint) => ({ fingerprint })],
   };
 
   it.each(Object.entries(FACTS))("a long %s", async (_, [makes, lengthMax, toFacts]) => {

@@ -87,3 +87,16 @@ export const HOSTS: Readonly<Record<string, Make>> = {
   percents: repeat("%"),
   capitals: repeat("A."),
 };
+
+/** JSON bodies from which a cost is read. */
+export const COSTS: Readonly<Record<string, Make>> = {
+  digits: (length) => `{"max_tokens":${"1".repeat(length)}}`,
+  "digits of an exponent": (length) => `{"max_tokens":1e${"9".repeat(length)}}`,
+  "digits of a fraction": (length) => `{"max_tokens":0.${"0".repeat(length)}1}`,
+  "the same name": (length) => `{${repeat('"max_tokens":1,')(length)}"max_tokens":2}`,
+  "names that are numbers": (length) =>
+    `{${Array.from({ length: length / 9 }, (_, i) => `"${10_000 + i}":1,`).join("")}"max_tokens":2}`,
+  "escaped names": (length) => `{${repeat('"max\\u005ftokens":1,')(length)}"max_tokens":2}`,
+  "lists in lists": (length) => `{"max_tokens":${"[".repeat(length / 2)}${"]".repeat(length / 2)}}`,
+  "a string without an end": (length) => `{"max_tokens":"${"a".repeat(length)}`,
+};

@@ -16,7 +16,7 @@ describe.each(all)("a durable quota of tokens in $name", (databases) => {
   const ready = emptiedDatabase(databases);
 
   /** A gateway with a quota of 1,000 tokens, of which a request reserves 400. The path says what it really takes. */
-  async function start(more: object = {}) {
+  async function start(more: object = {}, gateway: object = {}) {
     const database = await ready();
     const durableStore = new LedgerStore(database, {
       actor: "node-1",
@@ -38,13 +38,17 @@ describe.each(all)("a durable quota of tokens in $name", (databases) => {
       settle: { json: "usage.total_tokens" },
       ...more,
     };
-    const { url, core } = await startGateway(upstream, { rules: [rule], core: { durableStore } });
+    const { url, core } = await startGateway(upstream, {
+      rules: [rule],
+      core: { durableStore },
+      gateway,
+    });
     const headers = { "x-tenant": "acme" };
     const facts = { method: "GET", path: "/", headers };
     return {
       database,
-      ask: async (path: string) => {
-        const response = await fetch(`${url}${path}`, { headers });
+      ask: async (path: string, more: object = {}) => {
+        const response = await fetch(`${url}${path}`, { headers: { ...headers, ...more } });
         await response.text().catch(() => {});
         return response.status;
       },
@@ -92,6 +96,28 @@ describe.each(all)("a durable quota of tokens in $name", (databases) => {
     await ask("/broken");
     await eventually(async () => (await entries()).at(-1)?.[0] === "commit", "a commit");
     await untilLeft(600);
+    expect(await verifyLedger(database)).toMatchObject({ problems: [] });
+  });
+
+  it("is charged once for a request that is sent again, later and at the same moment", async () => {
+    const { database, ask, untilLeft, entries } = await start(
+      {},
+      { requestIdHeader: "idempotency-key" },
+    );
+    const retry = { "idempotency-key": "a" };
+    expect(await ask("/46", retry)).toBe(200);
+    await untilLeft(954);
+    expect(await Promise.all([ask("/46", retry), ask("/46", retry)])).toEqual([200, 200]);
+    const other = { "idempotency-key": "b" };
+    await Promise.all([ask("/54", other), ask("/54", other), ask("/54", other)]);
+    await untilLeft(900);
+    expect((await entries()).map(([kind, amount]) => `${kind} ${amount}`)).toEqual([
+      "grant 1000",
+      "reserve -400",
+      "commit 354",
+      "reserve -400",
+      "commit 346",
+    ]);
     expect(await verifyLedger(database)).toMatchObject({ problems: [] });
   });
 

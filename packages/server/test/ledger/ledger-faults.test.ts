@@ -15,13 +15,13 @@ import { startReplyCutter } from "../control/reply-cutter.js";
 import { expectWhole, killProcesses, LedgerProcess, usedUnits } from "./ledger-processes.js";
 
 /** Kills of a process; `npm run soak` does more. */
-const KILLS = Number(process.env.SLUICE_LEDGER_KILLS ?? 6);
+const KILLS = Number(process.env.SLUICE_LEDGER_KILLS ?? 4);
 /** Requests that a process gets before it is killed, at most. */
 const SENT_MAX = 2_000;
 /** Between the last acknowledgement that is waited for and the kill, at most: a transaction and its answers take less. */
 const KILL_DELAY_MS_MAX = 6;
 /** Races for the last units of a quota; `npm run soak` has more. */
-const ROUNDS = Number(process.env.SLUICE_LEDGER_ROUNDS ?? 5);
+const ROUNDS = Number(process.env.SLUICE_LEDGER_ROUNDS ?? 3);
 
 /** When a process is killed. */
 interface KillPlan {

@@ -33,6 +33,7 @@ export function useServe() {
     admin: { listen: "127.0.0.1:0" },
     upstreams: { app: { backends: [upstream.url] } },
     routes: [{ path: "/*", upstream: "app" }],
+    store: { kind: "memory", keysMax: 10_000 },
     telemetry: { decisionLogShare: 0 },
     rules,
     ...extra,

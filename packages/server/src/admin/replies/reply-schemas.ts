@@ -17,6 +17,7 @@ import { controlAnswers } from "./control-replies.js";
 import { coverage, standings } from "./fleet-replies.js";
 import { ledgerAnswers } from "./ledger-replies.js";
 import { ANY_COUNT, amount, many, open, text } from "./reply-shapes.js";
+import { top } from "./top-replies.js";
 
 /** Every response of the admin port carries this header field; its value is the version of Sluice. */
 export const ADMIN_HEADER = "sluice-admin";
@@ -50,6 +51,13 @@ const explainedLimit = open({
 
 const switchState = choice(["on", "off", "deny"]);
 
+const escalation = open({
+  refusals: required(finiteNumber, "So many within the window raise the level."),
+  windowMs: required(finiteNumber),
+  blocksMs: required(many(finiteNumber), "How long each level blocks; the last one repeats."),
+  forgetMs: required(finiteNumber, "How long after the end of a block its level is forgotten."),
+});
+
 const explainedRule = open({
   rule: required(text),
   place: required(orNull(text)),
@@ -57,7 +65,7 @@ const explainedRule = open({
   conditions: required(
     many(
       open({
-        on: required(choice(["path", "method", "host", "header", "attribute"])),
+        on: required(choice(["path", "method", "host", "header", "attribute", "client"])),
         wanted: required(text),
         isMet: required(flag),
       }),
@@ -68,7 +76,7 @@ const explainedRule = open({
       choice(["disabled", "exempt-ip", "exempt-key", "missing", "refused", "rollout", "unlimited"]),
     ),
   ),
-  onExceed: required(choice(["reject", "delay", "shadow"])),
+  onExceed: required(choice(["reject", "delay", "shadow", "challenge"])),
   keyType: required(text),
   key: required(orNull(text)),
   from: required(orNull(choice(["rule", "override", "exception", "tier"]))),
@@ -86,6 +94,7 @@ const explainedRule = open({
   across: optional(text),
   region: optional(text),
   limits: required(many(explainedLimit)),
+  escalate: optional(escalation),
   blockedMs: required(amount),
 });
 
@@ -117,6 +126,10 @@ const explanation = open({
     ),
   ),
   switch: required(switchState),
+  requestPriority: optional(
+    open({ priority: required(text), rule: optional(text) }),
+    "When load is shed, and the rule that says so.",
+  ),
   rules: required(many(explainedRule)),
 });
 
@@ -158,6 +171,7 @@ const rules = open({
         across: optional(text),
         onExceed: required(text),
         onMissing: optional(text),
+        escalate: optional(orNull(escalation)),
         priority: optional(finiteNumber),
         rolloutPercent: optional(finiteNumber),
         isOn: required(flag),
@@ -165,33 +179,6 @@ const rules = open({
       }),
     ),
   ),
-});
-
-const topKey = open({
-  rule: required(text),
-  key: required(text),
-  perSecond: required(finiteNumber),
-});
-
-const top = open({
-  version: required(text),
-  seconds: required(finiteNumber),
-  rules: required(
-    many(
-      open({
-        rule: required(text),
-        keyType: required(text),
-        endpoint: required(text),
-        allowedPerSecond: required(finiteNumber),
-        blockedPerSecond: required(finiteNumber),
-        shadowBlockedPerSecond: required(finiteNumber),
-        allowed: required(finiteNumber),
-        blocked: required(finiteNumber),
-      }),
-    ),
-  ),
-  hottest: required(many(topKey)),
-  mostRefused: required(many(topKey)),
 });
 
 const sampledCharge = open({
@@ -260,6 +247,18 @@ export const answers = {
   block: open({ ...target, blocked: required(constant(true)), forMs: required(amount) }),
   unblock: open({ ...target, blocked: required(constant(false)), wasBlocked: required(flag) }),
   refund: open({ ...target, refunded: required(finiteNumber) }),
+  escalations: open({
+    items: required(
+      many(
+        open({
+          ...target,
+          level: required(finiteNumber, "How often it was blocked, up to the number of blocks."),
+          blockedMs: required(amount, "How long the block still lasts."),
+        }),
+      ),
+      "The latest first. Keys are hashed unless `keys=clear`.",
+    ),
+  }),
   reload: open({
     reloaded: required(constant(true)),
     version: required(text),
@@ -267,6 +266,25 @@ export const answers = {
       flag,
       "Whether the configuration has rules that are not used, because those of the control plane are.",
     ),
+  }),
+  regions: open({
+    self: required(text, "The region of this node."),
+    home: required(orNull(text), "The region that is home; null while that is not known."),
+    standby: required(text, "The configured standby."),
+    epoch: required(orNull(finiteNumber), "Raised by every promotion."),
+    isOpen: required(flag, "Whether the home region's store said that it decides."),
+    homeForMs: required(amount, "For how long it has been home; below zero until it is."),
+    isContested: required(flag, "Whether two regions claim the same epoch."),
+    fenceRefusals: required(
+      finiteNumber,
+      "Calls of this node that a store refused, not being home.",
+    ),
+  }),
+  promotion: open({
+    home: required(text),
+    epoch: required(finiteNumber),
+    isOldHomeFenced: required(flag, "Whether the old home region's store was fenced."),
+    opensInMs: required(finiteNumber, "Until the new home region decides."),
   }),
   rules,
   top,

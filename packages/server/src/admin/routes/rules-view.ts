@@ -52,6 +52,7 @@ function toRuleView(rule: Rule): Record<string, unknown> {
     durable: rule.durable ?? null,
     onExceed: rule.onExceed,
     onMissing: rule.onMissing,
+    escalate: rule.escalate ?? null,
     onStoreFailure: rule.onStoreFailure ?? null,
     priority: rule.priority,
     rolloutPercent: rule.rolloutPercent,

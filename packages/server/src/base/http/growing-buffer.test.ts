@@ -1,5 +1,5 @@
+import { memoryInUse } from "sluice-test-servers";
 import { expect, it } from "vitest";
-import { memoryInUse } from "../../../test/memory-in-use.js";
 import { GrowingBuffer } from "./growing-buffer.js";
 
 it("joins pieces of any size, empty ones too", () => {

@@ -117,6 +117,26 @@ describe("sluice check and peek", () => {
   });
 });
 
+describe("sluice explain", () => {
+  it("shows conditions about the client, and when a rule blocks", async () => {
+    const rule = {
+      ...{ rule: "login", place: null, isMatch: true, notApplied: null, onExceed: "reject" },
+      ...{ keyType: "ip", key: "ip:203.0.113.10", from: "rule", exception: null, switch: "on" },
+      conditions: [{ on: "client", wanted: "country: DE", isMet: true }],
+      escalate: { refusals: 1, windowMs: 60_000, blocksMs: [60_000], forgetMs: 60_000 },
+      ...{ limits: [], blockedMs: 0 },
+    };
+    const url = await start(200, {
+      ...{ version: "5d0f", allowed: true, rule: "login", reason: null, retryAfterMs: 0 },
+      ...{ delayMs: 0, block: null, switch: "on", rules: [rule] },
+    });
+    const { code, out } = await sluice(["explain", "--admin", url]);
+    expect(code).toBe(0);
+    expect(out).toContain("  yes  client country: DE\n");
+    expect(out).toContain("  blocks the key after 1 refusal in 1 minute: for 1 minute\n");
+  });
+});
+
 describe("what goes wrong on the way to the service", () => {
   it("says which scheme to write if https:// meets a server without TLS", async () => {
     const url = (await start(200, {})).replace("http:", "https:");

@@ -76,7 +76,9 @@ async function askService(
 
 const OPTIONS: Readonly<Record<string, string>> = {
   ip: "--ip",
-  subnet: "--ip",
+  ipPrefix: "--ip",
+  asn: "--ip",
+  country: "--ip",
   user: "--user",
   tenant: "--tenant",
   apiKey: "--api-key-hash",

@@ -56,6 +56,61 @@ describe("drawTop", () => {
     ]);
   });
 
+  it("shows adaptive limits and circuit breakers, where there are some", () => {
+    const counts = { critical: 0, high: 0, normal: 2, low: 1_500 };
+    const one = { upstream: "app", route: null, limit: 48, inFlight: 40, latencyMs: 31.25 };
+    const upstreams = [
+      { ...one, shed: counts, breaker: "open" as const, breakerShed: counts },
+      {
+        ...{ ...one, upstream: "other", limit: null, inFlight: null, latencyMs: null },
+        ...{ shed: null, breaker: "closed" as const, breakerShed: null },
+      },
+    ];
+    const view = { name: "x", version: "v", report: { ...report, upstreams } };
+    expect(drawTop(view, { columns: 100, rows: 40 }, plain).slice(5, 9)).toEqual([
+      "",
+      "upstream  route  limit  in flight  latency   shed  circuit",
+      "app       *         48         40  31.3 ms  3,004  open",
+      "other     *          -          -        -      0  closed",
+    ]);
+  });
+
+  it("shows the latest anomalies, where there are some", () => {
+    const usual = { mean: 2.04, distance: 0.5 };
+    const anomalies = [
+      {
+        ...({
+          figure: "counted-responses",
+          rule: "login-address",
+          value: 1_260,
+          ...usual,
+        } as const),
+        ...{ beganAgoMs: 90_000, endedAgoMs: null },
+      },
+      {
+        ...({
+          figure: "refusal-share",
+          rule: null,
+          value: 0.425,
+          mean: 0.01,
+          distance: 0,
+        } as const),
+        ...{ beganAgoMs: 7_200_000, endedAgoMs: 200 },
+      },
+    ];
+    const view = { name: "x", version: "v", report: { ...report, anomalies } };
+    expect(drawTop(view, { columns: 100, rows: 40 }, plain).slice(5, 9)).toEqual([
+      "",
+      "anomaly            rule           began                    ended         highest  usual",
+      "counted-responses  login-address  1 minute 30 seconds ago  lasts           1,260    2.0",
+      "refusal-share      *              2 hours ago              1 second ago    42.5%   1.0%",
+    ]);
+    for (const rows of [10, 24]) {
+      const crowded = { ...view, report: { ...many, anomalies } };
+      expect(drawTop(crowded, { columns: 80, rows }, plain).length).toBeLessThanOrEqual(rows);
+    }
+  });
+
   it.each([
     { columns: 80, rows: 24 },
     { columns: 30, rows: 10 },

@@ -70,7 +70,7 @@ async function runTop(flags: Flags, terminal: Terminal): Promise<void> {
 }
 
 /** A rule that does not exist would look like one that no request has met. */
-async function mustBeRule(client: AdminClient, ruleId: string): Promise<void> {
+export async function mustBeRule(client: AdminClient, ruleId: string): Promise<void> {
   const hint = await ruleHint(client, ruleId);
   if (hint === undefined) return;
   throw new CommandError(EXIT.usage, `there is no rule ${JSON.stringify(ruleId)}; ${hint}`);

@@ -11,6 +11,7 @@ import type {
 import { formatDuration } from "sluice/shapes";
 import { type Colours, safe } from "./colours.js";
 import { formatBlocked } from "./duration.js";
+import { count } from "./rules.js";
 
 const KEY_LENGTH_MAX = 200;
 
@@ -19,6 +20,7 @@ export function formatExplanation(explanation: Explanation, colours: Colours): s
   const { rules, version } = explanation;
   return [
     sayOutcome(explanation, colours),
+    ...sayPriority(explanation),
     ...rules.flatMap((rule) => sayRule(rule, colours)),
     colours.faint(`rules of version ${safe(version)}`),
   ];
@@ -46,6 +48,12 @@ function sayOutcome(
   const by = rule === null ? "no rule counts it" : `closest to its limit is ${safe(rule)}`;
   const wait = delayMs > 0 ? `, waits ${formatDuration(delayMs)}` : "";
   return `${colours.good("allowed")}, ${by}${wait}`;
+}
+
+function sayPriority({ requestPriority }: Explanation): string[] {
+  if (requestPriority === undefined) return [];
+  const { priority, rule } = requestPriority;
+  return [`priority ${safe(priority)} when load is shed, by ${safe(rule ?? "?")}`];
 }
 
 function sayBlock({ subject, reason, untilMs }: ExplainedBlock): string {
@@ -76,9 +84,18 @@ function sayRule(explained: ExplainedRule, colours: Colours): string[] {
       : [colours.bad(`  blocked ${formatBlocked(explained.blockedMs)}`)]),
     ...sayException(explained),
     ...explained.limits.map((limit) => formatLimit(limit, explained.from, colours)),
+    ...sayEscalation(explained),
     ...sayRegion(explained),
     ...saySettled(explained),
   ];
+}
+
+function sayEscalation({ isMatch, escalate }: ExplainedRule): string[] {
+  if (!isMatch || escalate === undefined) return [];
+  const { refusals, windowMs, blocksMs } = escalate;
+  const lengths = blocksMs.map((ms) => formatDuration(ms)).join(", then ");
+  const when = `${count(refusals, "refusal")} in ${formatDuration(windowMs)}`;
+  return [`  blocks the key after ${when}: for ${lengths}`];
 }
 
 function sayRegion({ isMatch, across, region }: ExplainedRule): string[] {
@@ -127,7 +144,9 @@ function toFlags(keyType: string): string {
 
 const FLAGS: Readonly<Record<string, (name: string) => string>> = {
   ip: () => "--ip",
-  subnet: () => "--ip",
+  ipPrefix: () => "--ip",
+  asn: () => "--ip",
+  country: () => "--ip",
   user: () => "--user",
   tenant: () => "--tenant",
   apiKey: () => "--api-key-hash",

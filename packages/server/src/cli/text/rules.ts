@@ -2,6 +2,7 @@
 // files with their effect on the counters.
 
 import type { CounterFate, RuleSet, RulesDiff } from "sluice/rules";
+import { formatDuration } from "sluice/shapes";
 import type { ReplyOf } from "../../admin/replies/reply-schemas.js";
 import { type Colours, safe } from "./colours.js";
 import { formatLimit } from "./limit.js";
@@ -61,13 +62,24 @@ const FATES: Readonly<Record<CounterFate, string>> = {
  */
 export function formatRulesInForce({ version, rules }: ReplyOf<"rules">): string[] {
   const rows = rules.flatMap(
-    ({ id, keyType, match, limits, tiers, onExceed, isOn, switchedTo, rolloutPercent }) => [
+    ({
+      id,
+      keyType,
+      match,
+      limits,
+      tiers,
+      onExceed,
+      isOn,
+      switchedTo,
+      rolloutPercent,
+      escalate,
+    }) => [
       [
         safe(id),
         switchedTo === "deny" ? "deny" : isOn ? safe(onExceed) : "off",
         sayMatch(match),
         safe(keyType),
-        sayLimits(limits) + sayRollout(rolloutPercent),
+        sayLimits(limits) + sayEscalation(escalate) + sayRollout(rolloutPercent),
       ],
       ...Object.entries(tiers).map(([tier, own]) => {
         return [`  tier ${safe(tier)}`, "", "", "", own.length === 0 ? "none" : sayLimits(own)];
@@ -78,15 +90,21 @@ export function formatRulesInForce({ version, rules }: ReplyOf<"rules">): string
   return [...formatTable([head, ...rows]), `version ${safe(version)}`];
 }
 
-type Match = ReplyOf<"rules">["rules"][number]["match"];
+type RuleInForce = ReplyOf<"rules">["rules"][number];
 
 /** `POST /login`, or `*` for all requests. */
-function sayMatch({ paths, methods }: Match): string {
+function sayMatch({ paths, methods }: RuleInForce["match"]): string {
   const said = [methods.join(","), paths.join(",")].filter((part) => part !== "").join(" ");
   return safe(said === "" ? "*" : said, MATCH_LENGTH_MAX);
 }
 
 const MATCH_LENGTH_MAX = 120;
+
+/** For a rule that blocks callers that it keeps refusing. */
+function sayEscalation(terms: RuleInForce["escalate"]): string {
+  if (terms === null || terms === undefined) return "";
+  return `, blocks after ${count(terms.refusals, "refusal")} in ${formatDuration(terms.windowMs)}`;
+}
 
 /** For a rule that holds for a part of its keys only. */
 function sayRollout(percent: number | undefined): string {

@@ -123,6 +123,10 @@ describe("explanations", () => {
             settledBy: "json usage.total_tokens",
             across: "central",
             region: "eu",
+            escalate: {
+              ...{ refusals: 20, windowMs: 60_000 },
+              ...{ blocksMs: [60_000, 3_600_000], forgetMs: 1 },
+            },
             limits: [
               {
                 algorithm: "fixedWindow",
@@ -164,6 +168,7 @@ describe("explanations", () => {
       "  yes  path /login",
       "  counted by ip: ip:203.0.113.10",
       "  fixedWindow of its tier: 0 of 5 left, costs 1, all back in 12 seconds: refuses for 12 seconds",
+      "  blocks the key after 20 refusals in 1 minute: for 1 minute, then 1 hour",
       "  decided in the region eu (across: central)",
       "  the cost is reserved, and settled by json usage.total_tokens of the response",
       "",
@@ -234,6 +239,22 @@ describe("formatRulesInForce", () => {
       "reject",
       "off",
       "deny",
+    ]);
+  });
+
+  it("says when a rule blocks callers", () => {
+    const terms = { refusals: 20, windowMs: 60_000, blocksMs: [60_000], forgetMs: 1 };
+    const rule = (id: string, escalate: typeof terms | null) => ({
+      ...{ id, keyType: "ip", match: { paths: [], methods: [] }, tiers: {}, onExceed: "reject" },
+      ...{ limits: [{ slidingWindowLog: { limit: 7, windowMs: 60_000 } }], isOn: true, escalate },
+    });
+    const lines = formatRulesInForce({
+      version: "5d0f",
+      rules: [rule("a", terms), rule("b", null)],
+    });
+    expect(lines.slice(1, 3)).toEqual([
+      "a     reject  *         ip  7/minute (slidingWindowLog), blocks after 20 refusals in 1 minute",
+      "b     reject  *         ip  7/minute (slidingWindowLog)",
     ]);
   });
 

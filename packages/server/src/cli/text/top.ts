@@ -1,7 +1,9 @@
 // The frame that `sluice top` draws: how busy each rule is, and which keys make it so. Pure: a report and
 // the size of the terminal in, lines out.
 
-import type { RuleRate, TopKey, TopReport } from "../../telemetry/top/top-report.js";
+import { formatDuration } from "sluice/shapes";
+import type { UpstreamLoad } from "../../telemetry/reported.js";
+import type { RuleRate, TopAnomaly, TopKey, TopReport } from "../../telemetry/top/top-report.js";
 import { type Colours, safe } from "./colours.js";
 import { type Align, clip, formatTable } from "./table.js";
 
@@ -30,15 +32,20 @@ const KEYS: readonly Align[] = ["left", "left", "right"];
 
 /** The lines of a frame: never more than fit, the busiest first. */
 export function drawTop(view: TopView, room: ScreenSize, colours: Colours): string[] {
-  const { rules, hottest, mostRefused } = view.report;
+  const { rules, hottest, mostRefused, upstreams = [], anomalies = [] } = view.report;
+  const loads = drawUpstreams(upstreams, Math.floor(room.rows / 4));
+  const unusual = drawAnomalies(anomalies, Math.floor(room.rows / 4));
   // Keys get the half that rules leave, and rules what keys don't need.
-  const free = Math.max(2, room.rows - FIXED_LINES);
+  const free = Math.max(2, room.rows - FIXED_LINES - loads.length - unusual.length);
   const keyRows = Math.min(Math.max(hottest.length, mostRefused.length, 1), Math.ceil(free / 2));
   const ruleRows = Math.max(1, free - keyRows);
   return [
     sayTitle(view, room, colours),
     "",
     ...drawRules(rules, ruleRows).map((line, i) => paint(clip(line, room.columns), i, colours)),
+    ...[loads, unusual].flatMap((table) =>
+      table.map((line, i) => paint(clip(line, room.columns), i - 1, colours)),
+    ),
     "",
     ...drawKeys(view.report, keyRows, room).map((line, i) =>
       paint(clip(line, room.columns), i, colours),
@@ -88,6 +95,56 @@ function toNumbers(rate: RuleRate): string[] {
     round(rate.shadowBlockedPerSecond),
     whole(rate.allowed),
     whole(rate.blocked),
+  ];
+}
+
+/** Adaptive limits and circuit breakers, after a blank line; nothing if there are none, or no room for them. */
+function drawUpstreams(loads: readonly UpstreamLoad[], rowsMax: number): string[] {
+  const shown = loads.slice(0, rowsMax - 3);
+  if (shown.length === 0) return [];
+  const more = loads.length - shown.length;
+  const head = ["upstream", "route", "limit", "in flight", "latency", "shed", "circuit"];
+  const rows = [head, ...shown.map(toLoadRow), ...(more > 0 ? [[`… ${more} more`]] : [])];
+  return ["", ...formatTable(rows, LOADS)];
+}
+
+const LOADS: readonly Align[] = ["left", "left", "right", "right", "right", "right", "left"];
+
+function toLoadRow(load: UpstreamLoad): string[] {
+  const orNone = (value: number | null) => (value === null ? "-" : whole(value));
+  const counts = [...Object.values(load.shed ?? {}), ...Object.values(load.breakerShed ?? {})];
+  return [
+    safe(load.upstream, NAME_LENGTH_MAX),
+    safe(load.route ?? "*", NAME_LENGTH_MAX),
+    orNone(load.limit),
+    orNone(load.inFlight),
+    load.latencyMs === null ? "-" : `${round(load.latencyMs)} ms`,
+    whole(counts.reduce((total, count) => total + count, 0)),
+    load.breaker ?? "-",
+  ];
+}
+
+/** What departed from its baseline, after a blank line; nothing if nothing did, or if there is no room for it. */
+function drawAnomalies(anomalies: readonly TopAnomaly[], rowsMax: number): string[] {
+  const shown = anomalies.slice(0, Math.max(0, rowsMax - 2));
+  if (shown.length === 0) return [];
+  const head = ["anomaly", "rule", "began", "ended", "highest", "usual"];
+  return ["", ...formatTable([head, ...shown.map(toAnomalyRow)], ANOMALIES)];
+}
+
+const ANOMALIES: readonly Align[] = ["left", "left", "left", "left", "right", "right"];
+
+function toAnomalyRow(anomaly: TopAnomaly): string[] {
+  const ago = (ms: number) => `${formatDuration(Math.max(1_000, ms))} ago`;
+  const sayValue = (value: number) =>
+    anomaly.figure === "refusal-share" ? `${round(value * 100)}%` : round(value);
+  return [
+    safe(anomaly.figure, NAME_LENGTH_MAX),
+    safe(anomaly.rule ?? "*", NAME_LENGTH_MAX),
+    ago(anomaly.beganAgoMs),
+    anomaly.endedAgoMs === null ? "lasts" : ago(anomaly.endedAgoMs),
+    sayValue(anomaly.value),
+    sayValue(anomaly.mean),
   ];
 }
 

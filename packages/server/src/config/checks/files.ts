@@ -1,7 +1,17 @@
 // Checks the files that a configuration names: that they exist, can be read and hold what they should. Problems
 // are reported at the start or by `sluice serve --check`, not by the first request.
 
-import { accessSync, constants, readFileSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+} from "node:fs";
+import { SluiceError } from "sluice";
+import { readAddressList } from "sluice/rules";
 import type { Path } from "sluice/shapes";
 import { show } from "../../base/errors.js";
 import { checkTlsContents, type TlsFiles } from "../../base/tls/tls-files.js";
@@ -16,6 +26,40 @@ export function checkFiles(sections: ConfigSections, at: ResolvePath): void {
   checkEnvoyFiles(sections, at);
   checkControlCa(sections, at);
   checkWebhookCas(sections, at);
+  checkLists(sections, at);
+  checkMmdbFiles(sections, at);
+}
+
+/** Each list has to be readable as a whole, or callers would pass that should not. */
+function checkLists({ values, problems, conceal }: ConfigSections, at: ResolvePath): void {
+  for (const list of ["deny", "allow"] as const) {
+    for (const [i, name] of (values.lists?.[list] ?? []).entries()) {
+      const problem = problemOfList(name, at(name));
+      if (problem !== undefined) problems.add(["lists", list, i], conceal(problem, "lists"));
+    }
+  }
+}
+
+function problemOfList(name: string, file: string): string | undefined {
+  try {
+    readAddressList([{ file: name, text: readFileSync(file, "utf8") }]);
+    return undefined;
+  } catch (error) {
+    const isOfList = error instanceof SluiceError;
+    return isOfList ? `can't be used: ${error.message}` : describeUnreadable(file, error);
+  }
+}
+
+/** Of what is in them only that they are MMDB files: opening them says the rest. */
+function checkMmdbFiles({ values, problems }: ConfigSections, at: ResolvePath): void {
+  for (const [i, file] of (values.identity?.mmdb ?? []).entries()) {
+    const path = ["identity", "mmdb", i];
+    try {
+      if (!isMmdb(at(file))) problems.add(path, `${show(at(file))} is not an MMDB file`);
+    } catch (error) {
+      problems.add(path, describeUnreadable(at(file), error));
+    }
+  }
 }
 
 function checkWebhookCas({ values, problems }: ConfigSections, at: ResolvePath): void {
@@ -124,6 +168,22 @@ function describeUnreadable(file: string, error: unknown, hint = "correct the pa
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === "ENOENT") return `${show(file)} was not found; ${hint}`;
   return `${show(file)} can't be read: ${READ_FAILURES[code ?? ""] ?? message}`;
+}
+
+/** What the metadata of an MMDB file begins with, in its last 128 KiB. */
+const MMDB_MARK = Buffer.from("\xab\xcd\xefMaxMind.com", "latin1");
+const METADATA_BYTES_MAX = 131_072;
+
+function isMmdb(file: string): boolean {
+  const opened = openSync(file, "r");
+  try {
+    const { size } = fstatSync(opened);
+    const tail = Buffer.alloc(Math.min(size, METADATA_BYTES_MAX));
+    readSync(opened, tail, 0, tail.length, size - tail.length);
+    return tail.includes(MMDB_MARK);
+  } finally {
+    closeSync(opened);
+  }
 }
 
 const READ_FAILURES: Readonly<Record<string, string>> = {

@@ -15,7 +15,17 @@ export function checkIdentity({ identity }: FileValues, problems: ConfigProblems
   for (const [name, source] of Object.entries(identity.attributes)) {
     checkSource(source, ["identity", "attributes", name], identity, problems);
   }
+  checkFingerprint(identity, problems);
   checkKeys(identity, problems);
+}
+
+function checkFingerprint(
+  { fingerprintHeader, trustedProxies = [] }: IdentityValues,
+  problems: ConfigProblems,
+): void {
+  if (fingerprintHeader === undefined || trustedProxies.length > 0) return;
+  const why = "identity.trustedProxies is empty; name the proxies that write it";
+  problems.add(["identity", "fingerprintHeader"], `would never be trusted: ${why}`);
 }
 
 /** Checks that there is a control plane that knows API keys, if they are to be resolved. */

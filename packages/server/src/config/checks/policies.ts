@@ -3,7 +3,7 @@
 
 import { memoryStore, SluiceError } from "sluice";
 import { createRequestHandler, type IdentityOptions } from "sluice/http";
-import { createPolicy, type Policy, type RuleProblem, type RuleSet } from "sluice/rules";
+import { createPolicy, type Policy, type Rule, type RuleProblem, type RuleSet } from "sluice/rules";
 import type { FileValues } from "../description/file.js";
 import type { ConfigProblem } from "../problems.js";
 import type { ConfigSections } from "../read-sections.js";
@@ -17,6 +17,7 @@ import { addRuleProblems } from "./rules.js";
 export function checkPolicies(sections: ConfigSections, rules: RuleSet): void {
   // The decision API sees no responses, so it can't keep every rule.
   const { decision, ledger, control, regions } = sections.values;
+  checkNeeds(sections, rules);
   // What is wrong with regions has been reported.
   if (!sections.isGood("regions")) return;
   const seesResponses = decision === undefined;
@@ -26,6 +27,44 @@ export function checkPolicies(sections: ConfigSections, rules: RuleSet): void {
   } catch (error) {
     addRuleProblems(sections, error, (problem) => placeOf(sections, problem));
   }
+}
+
+/** Reports rules that only the gateway's configuration could serve, and does not. */
+function checkNeeds(sections: ConfigSections, { rules }: RuleSet): void {
+  const { challenge, gateway, identity } = sections.values;
+  for (const rule of rules) {
+    const problem = whyUnserved(rule, {
+      hasGateway: gateway !== undefined,
+      hasChallenge: challenge !== undefined || !sections.isGood("challenge"),
+      hasNetworks: (identity?.mmdb ?? []).length > 0 || !sections.isGood("identity"),
+      hasFingerprint: identity?.fingerprintHeader !== undefined || !sections.isGood("identity"),
+    });
+    if (problem === undefined) continue;
+    const where = rule.place === undefined ? "" : ` (${rule.place})`;
+    const message = `rules: rule ${JSON.stringify(rule.id)}: ${problem}${where}`;
+    sections.problems.addMessage(["rules"], message, placeOf(sections, { message, rule: rule.id }));
+  }
+}
+
+/** Callers of the decision API may say where a client is; at the gateway only the configuration can. */
+function whyUnserved(
+  { key, match, onExceed }: Rule,
+  has: Readonly<Record<"hasGateway" | "hasChallenge" | "hasNetworks" | "hasFingerprint", boolean>>,
+): string | undefined {
+  if (!has.hasGateway) return undefined;
+  if (onExceed === "challenge" && !has.hasChallenge) {
+    return "onExceed is challenge, which needs the section challenge with its secrets";
+  }
+  const asked = new Set([...key.map(({ kind }) => kind), ...(match.client?.values.keys() ?? [])]);
+  for (const name of ["asn", "country"] as const) {
+    if (asked.has(name) && !has.hasNetworks) {
+      return `${name} is never known: name an MMDB file in identity.mmdb`;
+    }
+  }
+  if (asked.has("fingerprint") && !has.hasFingerprint) {
+    return "fingerprint is never known: set identity.fingerprintHeader";
+  }
+  return undefined;
 }
 
 /** Rules that were parsed from a file say in their message where; others are looked for by their id. */

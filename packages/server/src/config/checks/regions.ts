@@ -8,7 +8,8 @@ import { isRedisUrl, REDIS_URL_EXAMPLE } from "./redis-url.js";
 const REGIONS_MAX = 32;
 
 /** Checks that regions have stores. */
-export function checkRegions({ regions, store }: FileValues, problems: ConfigProblems): void {
+export function checkRegions(values: FileValues, problems: ConfigProblems): void {
+  const { regions, store } = values;
   if (regions === undefined) return;
   const names = Object.keys(regions.stores);
   if (names.length === 0 || names.length > REGIONS_MAX) {
@@ -30,7 +31,36 @@ export function checkRegions({ regions, store }: FileValues, problems: ConfigPro
     if (isRedisUrl(regions.stores[name].url)) continue;
     problems.add(["regions", "stores", name, "url"], `must be ${REDIS_URL_EXAMPLE}`);
   }
+  checkStandby(values, problems);
   if (store.kind !== "redis") {
     problems.add(["regions"], "need store.kind redis: a region's processes share its counters");
+  }
+}
+
+/** Checks who takes over from the home region. */
+function checkStandby(values: FileValues, problems: ConfigProblems): void {
+  const { regions, server, control } = values;
+  if (regions === undefined) return;
+  const { standby, home, takeover, stores } = regions;
+  if (standby === undefined) {
+    if (takeover === "automatic") {
+      problems.add(["regions", "takeover"], "automatic needs regions.standby");
+    }
+    return;
+  }
+  const at = ["regions", "standby"];
+  if (standby === home) problems.add(at, "must differ from regions.home");
+  if (!(standby in stores)) {
+    const known = Object.keys(stores).join(", ");
+    problems.add(at, `${JSON.stringify(standby)} is not in regions.stores; known: ${known}`);
+  }
+  if (server.workers > 1) {
+    problems.add(at, "can't be set beside server.workers above 1; run more nodes instead");
+  }
+  const database = control?.database;
+  const isArbiter = database === undefined || database.startsWith("postgres");
+  if (takeover === "automatic" && (control === undefined || !isArbiter)) {
+    const why = "automatic needs control.database with PostgreSQL, or control.follow";
+    problems.add(["regions", "takeover"], `${why}: SQLite is one node's own`);
   }
 }

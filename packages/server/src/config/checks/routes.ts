@@ -28,7 +28,7 @@ export function checkRoutes(sections: ConfigSections): void {
 /** A path in a form that no request has once the gateway has read it would never fit. */
 function checkPath(route: RouteValues, i: number, problems: ConfigSections["problems"]): void {
   try {
-    new Routes([{ ...route, host: route.host }]);
+    new Routes([{ ...route, host: route.host, adaptive: undefined }]);
   } catch {
     const seen = `got ${show(route.path)}`;
     problems.add(["routes", i, "path"], `must be a path that a request can have, ${seen}`);

@@ -7,6 +7,7 @@ import type { FileValues } from "../description/file.js";
 import type { ConfigProblems } from "../problems.js";
 import type { ConfigSections, SectionName } from "../read-sections.js";
 import type { ResolvePath } from "../to-config.js";
+import { checkAdaptive } from "./adaptive.js";
 import { checkControl } from "./control.js";
 import { checkFiles } from "./files.js";
 import { checkApiKeys, checkIdentity } from "./identity.js";
@@ -28,10 +29,11 @@ const checks: readonly Check[] = [
   { needs: ["gateway", "decision", "envoy", "control"], run: checkListeners },
   { needs: ["gateway", "decision", "rules", "control"], run: checkRulesAreThere },
   { needs: ["gateway"], run: checkTimeouts },
+  { needs: ["upstreams", "routes"], run: checkAdaptive },
   { needs: ["admin", "control"], run: checkAdmin },
   { needs: ["decision"], run: checkDecision },
   { needs: ["store", "regions"], run: checkStore },
-  { needs: ["store", "regions"], run: checkRegions },
+  { needs: ["store", "regions", "server", "control"], run: checkRegions },
   { needs: ["identity"], run: checkIdentity },
   { needs: ["identity", "control"], run: checkApiKeys },
   { needs: ["control"], run: checkControl },

@@ -1,6 +1,7 @@
 // The description of the whole file: every section, in the order in which a reader meets them.
 
 import type { ReadFields } from "sluice/shapes";
+import { challengeSection } from "./challenge.js";
 import { controlSection } from "./control.js";
 import { listOf, mapOf, optional, required, section, withDefault } from "./fields.js";
 import { identitySection } from "./identity.js";
@@ -12,6 +13,7 @@ import {
   gatewaySection,
   serverSection,
 } from "./listeners.js";
+import { listsSection } from "./lists.js";
 import { regionsSection } from "./regions.js";
 import { duration, flag, flagOr, fraction, oneOf, shape, whole } from "./shapes.js";
 import { anyText, filePath, redisUrl, secret, text } from "./strings.js";
@@ -147,9 +149,17 @@ export const fileSection = section({
   ),
   identity: withDefault(identitySection, {}, "How callers are identified."),
   responses: withDefault(responsesSection, {}, "The format of responses, at every HTTP listener."),
+  challenge: optional(
+    challengeSection,
+    "How the gateway challenges callers under rules with onExceed: challenge; if omitted, such rules are an error.",
+  ),
   rules: optional(
     rulesShape,
     "The rules: from a file that is watched, or written here. Required by gateway and decision, unless there is control.",
+  ),
+  lists: optional(
+    listsSection,
+    "Files of addresses that are refused, or that no rule counts; if omitted, there are none.",
   ),
   control: optional(
     controlSection,

@@ -115,6 +115,15 @@ export const identitySection = section({
     false,
     "Whether X-Forwarded-Host of a trusted proxy is the host that rules match.",
   ),
+  fingerprintHeader: optional(
+    fieldName(),
+    "The header in which trusted proxies report the fingerprint of the client's software, such as a JA4 hash, for rules by fingerprint; if omitted, it is not known.",
+  ),
+  mmdb: withDefault(
+    listOf(filePath(), { min: 0, max: 8 }),
+    [],
+    "MMDB files that say which autonomous system and country an address belongs to, for rules by asn and country. If several know the autonomous system, or the country, of an address, the first of them counts. They are read again when they change.",
+  ),
   user: optional(sourceSection, "Where the user comes from; if omitted, the user is not known."),
   tenant: optional(
     sourceSection,

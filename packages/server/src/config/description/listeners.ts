@@ -1,8 +1,17 @@
 // The description of the process and its listeners: what their sections of the file may say.
 
+import { HEALTH_PATHS } from "sluice/load-shedding";
 import { listOf, optional, required, section, withDefault } from "./fields.js";
 import { duration, flag, whole } from "./shapes.js";
-import { bearerToken, filePath, listen, serverName, token, urlPathOrFalse } from "./strings.js";
+import {
+  bearerToken,
+  filePath,
+  listen,
+  serverName,
+  token,
+  urlPath,
+  urlPathOrFalse,
+} from "./strings.js";
 
 const headerName = () => token("the name of a header");
 
@@ -92,6 +101,11 @@ export const gatewaySection = section({
   requestIdHeader: optional(
     headerName(),
     "The request header whose value identifies a request, so that a retry is charged once: Idempotency-Key, if upstreams answer a repeated one with the first answer, or a header that a trusted proxy sets.",
+  ),
+  healthPaths: withDefault(
+    listOf(urlPath("a path such as /healthz"), { min: 0, max: 100 }),
+    HEALTH_PATHS,
+    "Paths of health checks: their GET and HEAD requests are never refused by adaptive limits and circuit breakers.",
   ),
   usagePath: withDefault(
     urlPathOrFalse("a path such as /v1/usage"),

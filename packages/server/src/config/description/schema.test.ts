@@ -1,6 +1,7 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
+import { parseRules } from "sluice/rules";
 import { describe, expect, it } from "vitest";
 import { parseDocument } from "yaml";
 import { badFiles, goodFile } from "../../../test/config/bad-cases.js";
@@ -40,6 +41,14 @@ describe("the JSON Schema", () => {
     expect(validate.errors).toBeNull();
   });
 
+  it.each(guideBlocks().filter(({ value }) => isConfiguration(value)))(
+    "takes $place",
+    ({ value }) => {
+      validate(value);
+      expect(validate.errors).toBeNull();
+    },
+  );
+
   const structural = badFiles.filter(([, , problem]) =>
     / must be (?!at most)| is unknown/.test(problem),
   );
@@ -50,6 +59,7 @@ describe("the JSON Schema", () => {
     "a backend with an invalid port",
     "a route that no request can have",
     "a region's address that can't be read, without showing it",
+    "a standby that is the home region",
   ];
 
   it.each(structural.filter(([what]) => !textual.includes(what)))("refuses %s", (_what, text) => {
@@ -70,6 +80,39 @@ describe("the JSON Schema", () => {
     },
   );
 });
+
+describe("the rule files of the guides", () => {
+  it.each(guideBlocks().filter(({ value }) => isRuleFile(value)))(
+    "are valid: $place",
+    ({ value }) => {
+      expect(parseRules(value as object).rules.length).toBeGreaterThan(0);
+    },
+  );
+});
+
+/** The YAML of the guides, with its places, except where `…` leaves something out. */
+function guideBlocks(): { readonly place: string; readonly value: unknown }[] {
+  const folder = join(import.meta.dirname, "../../../../../docs/guides");
+  return readdirSync(folder).flatMap((guide) => {
+    const page = readFileSync(join(folder, guide), "utf8");
+    return [...page.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].flatMap(([, text = ""], at) => {
+      const place = `block ${at + 1} of ${guide}`;
+      return text.includes("…") ? [] : [{ place, value: parseDocument(text).toJS() as unknown }];
+    });
+  });
+}
+
+/** Whether all its fields are sections. A file whose rules are a list is a rule file. */
+function isConfiguration(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || isRuleFile(value)) return false;
+  const sections = schema.properties as object;
+  return Object.keys(value).every((name) => Object.hasOwn(sections, name));
+}
+
+function isRuleFile(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  return "rules" in value && Array.isArray(value.rules);
+}
 
 function describedFields(value: unknown): [string, unknown][] {
   if (typeof value !== "object" || value === null) return [];

@@ -136,9 +136,14 @@ export function routePath(): ConfigShape<string> {
 
 const PATH = /^\/[^\s?#*\\;]*$/;
 
+/** A path without a query. */
+export function urlPath(what: string): ConfigShape<string> {
+  return text({ what, pattern: PATH, lengthMax: 1_024 });
+}
+
 /** A path without a query, or false for none. */
 export function urlPathOrFalse(what: string): ConfigShape<string | false> {
-  return orFalse(text({ what, pattern: PATH, lengthMax: 1_024 }), { what, pattern: PATH });
+  return orFalse(urlPath(what), { what, pattern: PATH });
 }
 
 /** The name that a certificate is for. */

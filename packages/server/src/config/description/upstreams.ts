@@ -1,5 +1,6 @@
 // The description of upstreams and of the routes that lead to them.
 
+import { adaptiveSection, breakerSection } from "./adaptive.js";
 import { listOf, optional, required, section, withDefault } from "./fields.js";
 import { duration, flag, oneOf, whole } from "./shapes.js";
 import { backendUrl, filePath, hostName, routePath, serverName, text } from "./strings.js";
@@ -76,6 +77,14 @@ export const upstreamSection = section(
       1_024,
       "Requests that wait for a connection; beyond it 503.",
     ),
+    adaptive: optional(
+      adaptiveSection,
+      "A limit of concurrent requests that follows what the upstream can take; beyond it 503. If omitted, there is none.",
+    ),
+    breaker: optional(
+      breakerSection,
+      "Stops sending requests to an upstream that keeps failing; they get 503. If omitted, it is tried each time.",
+    ),
   },
   new Map([["targets", "backends"]]),
 );
@@ -95,5 +104,9 @@ export const routeSection = section({
     flag(),
     true,
     "Whether the client's Host header is forwarded, instead of the backend's host.",
+  ),
+  adaptive: optional(
+    adaptiveSection,
+    "A limit of concurrent requests for this route alone, before that of the upstream; the fields are the same.",
   ),
 });

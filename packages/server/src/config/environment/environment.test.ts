@@ -85,6 +85,12 @@ describe("a variable of the environment", () => {
     });
   });
 
+  it("needs no setting of its name if the file refers to it", () => {
+    const telemetry = { region: "\u0024{SLUICE_PLACE}" };
+    const env = { SLUICE_PLACE: "eu" };
+    expect(toConfig({ ...input, telemetry }, { env }).telemetry.region).toBe("eu");
+  });
+
   it("can be all that there is", () => {
     const config = toConfig(
       {},

@@ -1,5 +1,5 @@
-// Environment variables that override values of the file. A variable that names no value is a problem: if a misspelt
-// one were ignored, the default would be used silently.
+// Environment variables that override values of the file. A variable that names no value is a problem, unless the file
+// refers to it: if a misspelt one were ignored, the default would be used silently.
 
 import { nearestName } from "sluice/rules";
 import { isRecord, type Path } from "sluice/shapes";
@@ -9,13 +9,19 @@ import { nodeAt, toNode } from "../description/walk.js";
 import { type ConfigProblems, toPathText } from "../problems.js";
 import { childOf, findVariable, isOurs, listVariables, toWords } from "./variable-names.js";
 
+/** The variables of a process, and which of them the file refers to as `${NAME}`. */
+export interface Environment {
+  readonly env: NodeJS.ProcessEnv;
+  readonly referred: ReadonlySet<string>;
+}
+
 /**
  * Puts the values of variables into `value`, which is changed. Answers which variable a value came from,
  * by its path as a string.
  */
 export function applyEnvironment(
   value: Record<string, unknown>,
-  env: NodeJS.ProcessEnv,
+  { env, referred }: Environment,
   problems: ConfigProblems,
 ): ReadonlyMap<string, string> {
   const variables = new Map<string, string>();
@@ -23,6 +29,7 @@ export function applyEnvironment(
     const text = env[name];
     if (text === undefined || !isOurs(name, text)) continue;
     const path = findVariable(name, value);
+    if (path === undefined && referred.has(name)) continue;
     if (path === undefined) {
       const nearest = nearestName(name, listVariables(value));
       const hint = nearest === undefined ? "" : `; did you mean ${nearest}?`;

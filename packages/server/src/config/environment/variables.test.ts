@@ -141,7 +141,7 @@ function listValues(shape: Parameters<typeof toNode>[0] = fileSection, path = ""
   const below = (step: string) => (path === "" ? step : `${path}.${step}`);
   if (node.kind === "map") return listValues(node.entry, below("app"));
   if (node.kind === "list") return listValues(node.entry, below("[]"));
-  if (node.kind === "value") return /[fF]iles?(\.\[\])?$/.test(path) ? [] : [path];
+  if (node.kind === "value") return /(?:[fF]iles?|mmdb)(\.\[\])?$/.test(path) ? [] : [path];
   return Object.entries(node.fields).flatMap(([name, field]) =>
     listValues(field.shape, below(name)),
   );

@@ -15,6 +15,8 @@ export interface Replaced {
   readonly value: unknown;
   /** The values that were replaced, as the file has them, by their path as a string. */
   readonly written: ReadonlyMap<string, string>;
+  /** The variables that the file refers to, set or not. */
+  readonly names: ReadonlySet<string>;
 }
 
 /** Replaces variables everywhere in a value. Those that are missing are problems. */
@@ -24,13 +26,14 @@ export function replaceVariables(
   problems: ConfigProblems,
 ): Replaced {
   const written = new Map<string, string>();
+  const names = new Set<string>();
   let valueCount = 0;
   const copy = (from: unknown, path: Path): unknown => {
     valueCount += 1;
     if (valueCount > VALUES_MAX) fail(`the configuration holds more than ${VALUES_MAX} values`);
     if (path.length > DEPTH_MAX) fail(`${toPathText(path.slice(0, 3))} is nested too deeply`);
     if (typeof from === "string") {
-      const text = replaceIn(from, env, (problem) => problems.add(path, problem));
+      const text = replaceIn(from, env, names, (problem) => problems.add(path, problem));
       if (text !== from) written.set(toPathText(path), from);
       return text;
     }
@@ -42,7 +45,7 @@ export function replaceVariables(
         .map(([name, entry]) => [name, copy(entry, [...path, name])]),
     );
   };
-  return { value: copy(value, []), written };
+  return { value: copy(value, []), written, names };
 }
 
 const OPEN = "${";
@@ -51,6 +54,7 @@ const VARIABLE = /\$\$\{|\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}|\$\{/g;
 function replaceIn(
   text: string,
   env: NodeJS.ProcessEnv,
+  names: Set<string>,
   report: (problem: string) => void,
 ): string {
   return text.replace(VARIABLE, (found, name?: string, otherwise?: string) => {
@@ -61,6 +65,7 @@ function replaceIn(
       );
       return found;
     }
+    names.add(name);
     const value = env[name];
     // As shells do it: an empty one has no value either, where there is a default.
     if (otherwise !== undefined && (value === undefined || value === "")) return otherwise;

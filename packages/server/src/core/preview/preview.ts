@@ -1,7 +1,13 @@
 // What a draft of the rules would have done to the traffic of the last minutes. Previews run one after the other,
 // long rules in a thread and others in short slices, so that decisions continue meanwhile.
 
-import { type CallerBlocks, type RuleException, type RuleSet, withExceptions } from "sluice/rules";
+import {
+  type CallerBlocks,
+  type NetworkOf,
+  type RuleException,
+  type RuleSet,
+  withExceptions,
+} from "sluice/rules";
 import { nextTurn } from "../../base/clock.js";
 import { ServerError } from "../../base/errors.js";
 import type { ReplayContext, ReplaySample } from "../replay/replay.js";
@@ -24,6 +30,8 @@ export interface PreviewInput extends ReplayContext {
   readonly exceptions?: readonly RuleException[] | undefined;
   /** Callers that operators block: their requests are left out, since both refuse them. Default: none. */
   readonly blocks?: CallerBlocks | undefined;
+  /** What network an address belongs to. Default: that is not known. */
+  readonly networkOf?: NetworkOf | undefined;
   /** The oldest first; those of each place together. */
   readonly samples: readonly ReplaySample[];
   /** From when the samples are complete, and until when. */
@@ -79,7 +87,8 @@ export function preview(input: PreviewInput): Promise<Preview> {
 
 async function run(input: PreviewInput): Promise<Preview> {
   const { text, inForceText, inForce, fromMs, toMs } = input;
-  const samples = input.samples.filter((sample) => isJudged(sample, input)).slice(-SAMPLES_MAX);
+  const judged = input.samples.filter((sample) => isJudged(sample, input)).slice(-SAMPLES_MAX);
+  const samples = judged.map((sample) => withNetwork(sample, input));
   const isLong = isForThread(text) || isForThread(inForceText?.text ?? "");
   const { version, before, after, unjudged } =
     isLong && inForceText !== undefined
@@ -100,6 +109,15 @@ async function run(input: PreviewInput): Promise<Preview> {
 
 function isJudged({ facts, atMs }: ReplaySample, { blocks }: PreviewInput): boolean {
   return facts !== null && blocks?.find(facts, atMs) === undefined;
+}
+
+/** Networks are looked up before, as they are known here: a thread can't ask. */
+function withNetwork(sample: ReplaySample, { networkOf }: PreviewInput): ReplaySample {
+  const { facts } = sample;
+  const network = facts?.ip === undefined ? undefined : networkOf?.(facts.ip);
+  return facts === null || network === undefined
+    ? sample
+    : { ...sample, facts: { ...network, ...facts } };
 }
 
 async function replayHere(input: PreviewInput): Promise<Replayings> {

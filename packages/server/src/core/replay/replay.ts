@@ -1,13 +1,21 @@
-// Decides sampled requests again under other rules, with the library's own policy: in a store of its own, at the times
-// at which they came.
+// Decides recorded requests again under other rules, with the library's own policy: in a store of its own, at the times
+// at which they came. They are samples of a preview, or lines of an access log.
 
-import { type Clock, type MaybePromise, memoryStore } from "sluice";
+import {
+  type Clock,
+  type MaybePromise,
+  type MemoryStore,
+  type MemoryStoreOptions,
+  memoryStore,
+} from "sluice";
+import { type PrintedKey, RequestPlan } from "sluice/internals";
 import {
   createPolicy,
   type Facts,
   type FindTenant,
   type Policy,
   type PolicyDecision,
+  type RequestEnd,
   type RuleSet,
   type SwitchStates,
 } from "sluice/rules";
@@ -33,6 +41,8 @@ export interface ReplayContext {
   readonly regions?: RegionsConfig | undefined;
   /** Default: nothing is known of tenants. */
   readonly findTenant?: FindTenant | undefined;
+  /** The bounds of its counters. Default: room for the keys of all samples under several limits each. */
+  readonly bounds?: MemoryStoreOptions | undefined;
 }
 
 /** How a request was decided again. */
@@ -44,14 +54,14 @@ export interface Replayed {
   readonly key: string | undefined;
 }
 
-/** Room for the keys of all samples under several limits each. */
-const BOUNDS = { keysMax: 131_072, receiptsMax: 1_024, requestsMax: 1, blocksMax: 1 };
+const BOUNDS = { keysMax: 131_072, receiptsMax: 1_024, requestsMax: 1, blocksMax: 16_384 };
 const ALLOWED: Replayed = { allowed: true, rule: undefined, key: undefined };
 const NO_RULES = { version: 1, rules: [] } as const;
 
 /** Rules over which requests pass once more. */
 export class Replay {
   readonly #policy: Policy;
+  readonly #store: MemoryStore;
   #nowMs = 0;
 
   /** Compiles rules in slices, so that decisions of the service go on. @throws What keeps a policy from using them. */
@@ -67,11 +77,12 @@ export class Replay {
     }
   }
 
-  private constructor({ findTenant, regions }: ReplayContext) {
+  private constructor({ findTenant, regions, bounds = BOUNDS }: ReplayContext) {
     const now = () => this.#nowMs;
     // Nothing is waited for: what timers would do, such as sweeping, changes no decision.
     const clock: Clock = { now, wall: now, after: () => () => {} };
-    const store = memoryStore(BOUNDS);
+    const store = memoryStore(bounds);
+    this.#store = store;
     const stores = regions === undefined ? { store } : { regions: regionsOver(store, regions) };
     this.#policy = createPolicy({ rules: NO_RULES, ...stores, durableStore: store, clock });
     if (findTenant !== undefined) this.#policy.describeTenants(findTenant);
@@ -80,11 +91,32 @@ export class Replay {
   /** Decides the next request; they have to come in the order of their times. */
   decide({ atMs, facts }: ReplaySample): MaybePromise<Replayed> {
     if (facts === null) return ALLOWED;
-    this.#nowMs = Math.max(this.#nowMs, Math.floor(atMs));
-    const decided = this.#policy.admit(facts);
+    const decided = this.admit(atMs, facts);
     return decided instanceof Promise
-      ? decided.then(toReplayed)
-      : toReplayed(decided as PolicyDecision);
+      ? decided.then((decision) => toReplayed(settled(decision)))
+      : toReplayed(settled(decided as PolicyDecision));
+  }
+
+  /** The decision itself, which has to be settled if it is held. */
+  admit(atMs: number, facts: Facts): MaybePromise<PolicyDecision> {
+    this.#nowMs = Math.max(this.#nowMs, Math.floor(atMs));
+    return this.#policy.admit(facts);
+  }
+
+  /** A plan for requests of this method and path; undefined if rules need more of a request. */
+  planFor(facts: Facts): RequestPlan | undefined {
+    const rules = this.#policy.plainRules;
+    return rules === undefined ? undefined : RequestPlan.of(rules, facts);
+  }
+
+  /** A key for plans, of this replay and of those with the same seed. */
+  print(key: string): PrintedKey {
+    return this.#store.print(key);
+  }
+
+  /** Keys that were evicted while they were in use: what they had used is forgotten, as in a service of that size. */
+  get evictions(): number {
+    return this.#store.stats.evictions;
   }
 
   /** Forgets everything. */
@@ -93,9 +125,14 @@ export class Replay {
   }
 }
 
-function toReplayed(decision: PolicyDecision): Replayed {
-  // There is no response to wait for.
-  if (decision.isHeld) void decision.finish();
+/** Settles what a decision holds, by how its request ended; default: it is not known. */
+export function settled(decision: PolicyDecision, end?: RequestEnd): PolicyDecision {
+  if (decision.isHeld) void decision.finish(end);
+  return decision;
+}
+
+/** Which rule refused, and by which key. */
+export function toReplayed(decision: PolicyDecision): Replayed {
   if (decision.allowed) return ALLOWED;
   const { rule } = decision;
   let key: string | undefined;

@@ -42,7 +42,8 @@ function whyUnjudged(rule: Rule, known: ReadonlySet<string>, spanMs: number): st
   return undefined;
 }
 
-function spanOf(limit: Rule["limits"][number]): number {
+/** The time that a limit counts over; Infinity for quotas, whose periods begin by the calendar. */
+export function spanOf(limit: Rule["limits"][number]): number {
   if (limit.algorithm === "quota") return Number.POSITIVE_INFINITY;
   return "windowMs" in limit ? limit.windowMs : 0;
 }

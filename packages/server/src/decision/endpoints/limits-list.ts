@@ -80,7 +80,7 @@ export const limitsSchema: JsonSchema = {
           key: { type: "string", description: "What is counted: `ip`, `tenant|user`." },
           limits: limitList,
           tiers: { type: "object", additionalProperties: limitList },
-          onExceed: { enum: ["reject", "delay", "shadow"] },
+          onExceed: { enum: ["reject", "delay", "shadow", "challenge"] },
           consistency: { enum: ["strict", "leased", "eventual", "local"] },
           isDurable: { type: "boolean", description: "Whether its quotas are kept in a ledger." },
         },

@@ -2,7 +2,7 @@
 
 import type { RuleState } from "sluice/rules";
 import { connectTo, rawExchange, stopAll } from "sluice-test-servers";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import {
   BrokenStore,
   openUntilStop,
@@ -33,6 +33,24 @@ const askedByNginx = {
   "x-original-uri": "/api/items",
   "x-real-ip": "203.0.113.10",
 };
+
+describe("a rule with onExceed: challenge", () => {
+  it("only refuses, to proxies and to callers of the API, and that is no problem to warn of", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const { get, post } = await open({ rules: [{ ...twoAMinute, onExceed: "challenge" }] });
+    for (let i = 0; i < 2; i++) await get("/check", { headers: asked });
+    const accept = "text/html";
+    const refused = await get("/check", { headers: { ...asked, accept } });
+    expect(refused.status).toBe(429);
+    expect(refused.headers.get("content-type")).toBe("application/problem+json");
+    expect(refused.body).not.toHaveProperty("challenge");
+    const facts = { method: "GET", path: "/api/items", ip: "203.0.113.10" };
+    const { body } = await post("/v1/check", { facts });
+    expect(body).toMatchObject({ allowed: false, rule: "two", reason: "limit" });
+    expect(warn).not.toHaveBeenCalled();
+    warn.mockRestore();
+  });
+});
 
 describe("/check", () => {
   it("lets a request pass with 204 and the RateLimit headers", async () => {

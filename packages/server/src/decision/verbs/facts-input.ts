@@ -55,6 +55,18 @@ export function toFactsShape({ keySecret, isResolved }: ApiKeyReading): Shape<Fa
       path: required(anyString(16_384), "As it was sent, with or without its query."),
       host: optional(fact, "The host that was asked for."),
       ip: optional(fact, "The client's address, already found behind proxies."),
+      asn: optional(
+        attribute,
+        "The number of the autonomous system that the address belongs to; if omitted, that of identity.mmdb.",
+      ),
+      country: optional(
+        fact,
+        "The country of the address, by two letters; if omitted, that of identity.mmdb.",
+      ),
+      fingerprint: optional(
+        fact,
+        "What distinguishes the client's software from others, such as JA4.",
+      ),
       user: optional(fact, "Who the user is."),
       apiKey: optional(
         isResolved ? fact : as(fact, (key) => hashSecret(key, keySecret)),

@@ -129,6 +129,8 @@ describe("limits that a caller makes up", () => {
     );
     mine.limiter.check("k", { cost: 2 });
     theirs.limiter.check("k", { cost: 2 });
+    // Which of the two used it first makes no difference.
+    const [shared] = [CALLER, OTHER].map((token) => limiters.of(bucket(7), "of both", token));
     for (let i = 0; i < LIMITS_MAX + 3_000; i++) {
       expect(oneOf(limiters, i).check("k")).toMatchObject({ allowed: true });
       if (i % 1_000 === 0) expect(limiters.of(bucket(6), `of ${CALLER}`, CALLER)).toBe(mine);
@@ -137,6 +139,7 @@ describe("limits that a caller makes up", () => {
     // Not used since, but still there: its caller has far fewer.
     expect(limiters.of(bucket(6), `of ${OTHER}`, OTHER)).toBe(theirs);
     expect(theirs.limiter.peek("k")).toMatchObject({ remaining: 4 });
+    expect(limiters.of(bucket(7), "of both", OTHER)).toBe(shared);
   });
 
   it("continue their count if they come again soon after they were evicted", () => {

@@ -2,7 +2,8 @@
 // without a name are counted apart by their numbers. Limits of one name share their counters, as before and after a
 // change of numbers: callers are deployed one by one, so both are in use for a while.
 // The number of limiters is bounded: beyond it, the caller (identified by token) with the most limits loses its least
-// recently used limiter. So a caller that invents limits can't displace those of others.
+// recently used limiter, which is kept while another caller has it too. So a caller that invents limits can't displace
+// those that others use.
 
 import { createHash } from "node:crypto";
 import { BoundedMap, createLimiter, ForwardingStore, type Limit, type Limiter } from "sluice";
@@ -31,10 +32,11 @@ export interface InlineLimiter {
   readonly isCalendar: boolean;
 }
 
-/** A limiter that is kept, and the caller whose room it takes. */
+/** A limiter that is kept, and the callers that have it. */
 interface Kept {
+  readonly key: string;
   readonly inline: InlineLimiter;
-  readonly caller: Caller;
+  readonly callers: Set<Caller>;
 }
 
 /** The limiters that came with one token. */
@@ -42,7 +44,7 @@ interface Caller {
   /** How many limits they have. */
   limits: number;
   /** The least recently used first. Without a bound of its own: that of all callers holds. */
-  readonly byKey: BoundedMap<string, InlineLimiter>;
+  readonly byKey: BoundedMap<string, Kept>;
 }
 
 /** Finds or makes limiters. */
@@ -59,7 +61,8 @@ export class Limiters {
   // Most callers ask for the limiter of the call before.
   #latestLimit: unknown;
   #latestName: string | undefined;
-  #latest: InlineLimiter | undefined;
+  #latestToken = -1;
+  #latest: Kept | undefined;
 
   /** @param warn - Receives a message the first time that a name comes with different numbers. */
   constructor(core: Pick<Core, "store" | "clock">, warn: (message: string) => void = () => {}) {
@@ -75,37 +78,50 @@ export class Limiters {
   of(limit: unknown, name?: string, token = 0): InlineLimiter {
     const latest = this.#latest;
     if (latest !== undefined && name === this.#latestName && isSame(limit, this.#latestLimit)) {
-      return latest;
+      if (token !== this.#latestToken) this.#use(latest, token);
+      return latest.inline;
     }
     // A name has at least one character.
     const key = `${name ?? ""}\n${toText(limit)}`;
-    const found = this.#byKey.get(key) ?? this.#add(key, this.#make(limit, name), token);
-    found.caller.byKey.set(key, found.inline);
+    const kept = this.#byKey.get(key) ?? this.#add(key, this.#make(limit, name));
+    this.#use(kept, token);
     this.#latestLimit = limit;
     this.#latestName = name;
-    this.#latest = found.inline;
-    return found.inline;
+    this.#latest = kept;
+    return kept.inline;
   }
 
-  #add(key: string, inline: InlineLimiter, token: number): Kept {
-    this.#callers[token] ??= { limits: 0, byKey: new BoundedMap(Number.POSITIVE_INFINITY) };
-    const caller = this.#callers[token];
+  #add(key: string, inline: InlineLimiter): Kept {
     this.#limits += inline.limits;
     while (this.#limits > LIMITS_MAX) this.#evict();
-    caller.limits += inline.limits;
-    const kept = { inline, caller };
+    const kept: Kept = { key, inline, callers: new Set() };
     this.#byKey.set(key, kept);
     return kept;
+  }
+
+  /** Notes that a caller used a limiter just now. */
+  #use(kept: Kept, token: number): void {
+    this.#latestToken = token;
+    this.#callers[token] ??= { limits: 0, byKey: new BoundedMap(Number.POSITIVE_INFINITY) };
+    const caller = this.#callers[token];
+    if (!kept.callers.has(caller)) {
+      kept.callers.add(caller);
+      caller.limits += kept.inline.limits;
+    }
+    caller.byKey.set(kept.key, kept);
   }
 
   /** Looks at every caller: there are as many as tokens, which is few. */
   #evict(): void {
     const callers = this.#callers.filter((caller) => caller !== undefined);
     const most = callers.reduce((a, b) => (b.limits > a.limits ? b : a));
-    const [[key, { limiter, limits }]] = most.byKey;
+    const [[key, kept]] = most.byKey;
+    const { limiter, limits } = kept.inline;
     most.byKey.delete(key);
-    this.#byKey.delete(key);
     most.limits -= limits;
+    kept.callers.delete(most);
+    if (kept.callers.size > 0) return;
+    this.#byKey.delete(key);
     this.#limits -= limits;
     void limiter.close();
   }
@@ -178,6 +194,11 @@ function readLimits(limit: unknown): readonly Limit[] {
   if (limit === "unlimited") throw invalid('limit must be one that holds, got "unlimited"');
   try {
     const { rules } = parseRules({ version: 1, rules: [{ id: READER, key: "global", limit }] });
+    if (rules[0].limits.some(({ algorithm }) => algorithm === "sketch")) {
+      throw invalid(
+        "limit is a sketch, whose memory a request can't set aside; write it as a rule",
+      );
+    }
     return rules[0].limits;
   } catch (error) {
     if (!(error instanceof RulesError)) throw error;

@@ -270,7 +270,8 @@ export class Verbs {
 
   /** Operators block callers whatever they are counted by; undefined if the key names none that is blocked. */
   #refuse(key: string): Decision | undefined {
-    return this.#policy.callerBlocks && refuseBlockedKey(this.#policy, key);
+    const { callerBlocks, lists } = this.#policy;
+    return (callerBlocks ?? lists) && refuseBlockedKey(this.#policy, key);
   }
 
   #limiterOf({ limit, name }: LimitRequest, { token }: VerbCall) {

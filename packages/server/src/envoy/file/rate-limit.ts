@@ -142,6 +142,12 @@ function mustBeUsable(source: YamlSource, at: YamlField["at"], rule: Rule): Rule
       "sluice.concurrency needs to see responses, which Envoy's rate limit service does not: write it as a rule of the gateway, under rules in the configuration",
     );
   }
+  if (limit.algorithm === "sketch") {
+    return source.say(
+      at,
+      "sluice.sketch is counted by rules only, not by Envoy's descriptors: write it as a rule, under rules in the configuration",
+    );
+  }
   if (limit.algorithm === "leakyBucket" && limit.mode === "shape") {
     return source.say(at, "sluice.leakyBucket would make requests wait; it needs mode: meter");
   }

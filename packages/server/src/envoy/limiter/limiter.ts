@@ -24,6 +24,7 @@ import {
   withoutReplaced,
 } from "./descriptor-requests.js";
 import { toDynamicMetadata } from "./dynamic-metadata.js";
+import type { ListedAddresses } from "./listed-addresses.js";
 import { NEVER, type ResponseStyle, toLimitVerdicts, toResponse } from "./rate-limit-response.js";
 import { isUnknown, RemainingCache } from "./remaining.js";
 
@@ -54,6 +55,8 @@ export interface LimiterParts {
   readonly clock: Clock;
   readonly rules: EnvoyRules;
   readonly onDecided?: OnDecided;
+  /** Clients that operators refuse or exempt. Default: none. */
+  readonly clients?: ListedAddresses;
   /** Default: what the files say. */
   readonly modes?: Modes;
   /** Default: codes, statuses and `retry-after` only. */
@@ -65,6 +68,7 @@ export class EnvoyLimiter {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #onDecided: OnDecided | undefined;
+  readonly #clients: ListedAddresses | undefined;
   readonly #modes: Modes;
   readonly #style: ResponseStyle;
   /** What is asked about a descriptor that nothing limits. */
@@ -77,6 +81,7 @@ export class EnvoyLimiter {
     this.#store = store;
     this.#clock = clock;
     this.#onDecided = onDecided;
+    this.#clients = parts.clients;
     this.#modes = modes;
     this.#style = style;
     this.#nothing = { ...NOTHING, isQuota: modes.isQuota };
@@ -103,7 +108,12 @@ export class EnvoyLimiter {
    */
   decide(request: RateLimitRequest): MaybePromise<RateLimitResponse> {
     checkRequest(request);
-    const requests = this.#resolve(request);
+    const refusal = this.#clients?.refuse(request);
+    if (refusal !== undefined) return refusal;
+    const requests =
+      this.#clients?.allows(request) === true
+        ? request.descriptors.map(() => this.#nothing)
+        : this.#resolve(request);
     const nowMs = this.#clock.now();
     const isAllSimple = requests.every(isSimple);
     const decided = isAllSimple

@@ -19,7 +19,8 @@ import {
 } from "./descriptor-requests.js";
 import { findTightest, toLimitHeaders } from "./limit-headers.js";
 
-const NO_LIMIT: DescriptorStatus = {
+/** The status of a descriptor that nothing limits. */
+export const NO_LIMIT: DescriptorStatus = {
   code: CODE.ok,
   currentLimit: undefined,
   remaining: 0,
@@ -173,7 +174,8 @@ function toWaitMs(requests: readonly DescriptorRequest[], verdicts: Verdicts): n
   return longestMs > 0 ? longestMs : shortestMs;
 }
 
-function toRetryAfter(waitMs: number): readonly EnvoyHeader[] {
+/** The header that says when to come back; none if there is no such time. */
+export function toRetryAfter(waitMs: number): readonly EnvoyHeader[] {
   if (!Number.isFinite(waitMs)) return NO_HEADERS;
   return [{ key: "retry-after", value: String(toWholeSeconds(waitMs) / 1_000) }];
 }

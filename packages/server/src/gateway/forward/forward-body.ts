@@ -8,6 +8,8 @@ import type { UpstreamConnection } from "../upstream/connection.js";
 export interface BodyWatcher {
   /** The body is larger than allowed. The rest is dropped. */
   onBodyTooLarge(): void;
+  /** The whole body is on its way to the backend. */
+  onBodySent(): void;
 }
 
 /** Forwards one body. */
@@ -61,6 +63,7 @@ export class ForwardedBody implements BodyReader {
     if (connection === undefined) return;
     if (this.#isChunked) connection.write(LAST_CHUNK);
     connection.endBody();
+    this.#watcher.onBodySent();
   }
 
   #refuse(): void {
@@ -72,4 +75,9 @@ export class ForwardedBody implements BodyReader {
   #send(connection: UpstreamConnection, piece: Buffer): boolean {
     return this.#isChunked ? writeChunk(connection, piece) : connection.write(piece);
   }
+}
+
+/** A piece of a body, to keep: the connection overwrites its bytes with the next ones. */
+export function copyOf(bytes: Buffer, from: number, to: number): Buffer {
+  return Buffer.from(bytes.subarray(from, to));
 }

@@ -4,26 +4,22 @@
 
 import type { MaybePromise } from "sluice";
 import type { BodyMeter, HandledRequest } from "sluice/http";
-import type {
-  Exchange,
-  ExchangeWatcher,
-  RefusalStatus,
-  RequestKind,
-  ResponseHead,
-} from "sluice-http1";
+import type { Exchange, ExchangeWatcher, RefusalStatus, ResponseHead } from "sluice-http1";
 import type { RouteConfig } from "../../config/config.js";
 import type { Telemetry } from "../../telemetry/telemetry.js";
 import { answer, type ProblemStatus, toProblem } from "../gateway-replies.js";
+import type { LoadShedder } from "../shedding/load-shedder.js";
+import { GatePass } from "../shedding/upstream-gate.js";
 import type { Backend } from "../upstream/backend.js";
 import type { UpstreamConnection } from "../upstream/connection.js";
 import type { WaitingCaller } from "../upstream/connection-pool.js";
 import type { Upstream } from "../upstream/upstream.js";
 import type { UpstreamFailure } from "../upstream/upstream-caller.js";
-import { type BodyWatcher, ForwardedBody } from "./forward-body.js";
+import { type BodyWatcher, copyOf, ForwardedBody } from "./forward-body.js";
 import { isRepeatable, mayGoElsewhere, statusOf } from "./forward-failure.js";
 import { toMeter, toRequestEnd } from "./request-end.js";
-import { type ClientTrust, toUpstreamHead } from "./request-head.js";
-import { clientHeadOf } from "./response-head.js";
+import { type ClientTrust, requestKindOf, toUpstreamHead } from "./request-head.js";
+import { beginResponse, linesOf, passResponse } from "./response-head.js";
 
 /** What forwarding needs from the gateway. */
 export interface ForwardingHost extends ClientTrust {
@@ -32,11 +28,13 @@ export interface ForwardingHost extends ClientTrust {
   /** The route of a path; undefined if there is none. */
   routeOf(path: string, host: string | undefined): RouteConfig | undefined;
   upstreamOf(route: RouteConfig): Upstream;
+  /** Sheds load; undefined if the configuration does not ask for it. */
+  readonly shedder: LoadShedder | undefined;
 }
 
 /** A body of at most this size that has arrived with its head is written together with it. */
 const JOINED_BYTES_MAX = 16_384;
-/** Bytes of its body that must have arrived before a request takes a connection while connections are scarce. */
+/** Bytes of its body that must have arrived before a request takes what is scarce: a connection, or a place. */
 const AHEAD_BYTES = 16_384;
 
 /** Forwards one request and its response. */
@@ -48,6 +46,8 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
   #route: RouteConfig | undefined = undefined;
   #upstream: Upstream | undefined = undefined;
   #backend: Backend | undefined = undefined;
+  /** What it reports to how it ended, where load is shed. */
+  #gatePass: GatePass | undefined = undefined;
   #connection: UpstreamConnection | undefined = undefined;
   #body: ForwardedBody | undefined = undefined;
   #head: ResponseHead | undefined = undefined;
@@ -91,6 +91,7 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
   onExchangeOver(): void {
     if (this.#isOver) return;
     this.#isOver = true;
+    this.#gatePass?.left();
     this.#backend?.pool.leave(this);
     if (this.#isSwitched) this.#connection?.end();
     else this.#letGo();
@@ -121,7 +122,7 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
       this.#host,
       this.#handled.isHeld && this.#handled.needsBody,
     );
-    connection.send(head, this, body === undefined, askedOf(this.#exchange));
+    connection.send(head, this, body === undefined, requestKindOf(this.#exchange));
     if (body === undefined) return;
     const isChunked = fields.framing === "chunked";
     this.#body = new ForwardedBody(body, isChunked, this.#host.bodyBytesMax, this);
@@ -133,6 +134,7 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
     this.#head = head;
     if (this.#handled.isHeld) this.#meter = toMeter(this.#handled, head);
     this.#backend?.succeeded();
+    this.#gatePass?.answered(head.status);
     this.#report("answered");
     // The head goes out with the first piece of its body. Until then the client can still get a 502.
     this.#isHeadKept = true;
@@ -165,7 +167,9 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
     if (idleTimeoutMs > 0) exchange.flushMsMax = idleTimeoutMs;
     if (!this.#handled.isHeld) exchange.watcher = undefined;
     if (this.#isHeadKept && to > from && to - from <= JOINED_BYTES_MAX) {
-      this.#pass(this.#head as ResponseHead, bytes.toString("latin1", from, to));
+      this.#isHeadKept = false;
+      const text = bytes.toString("latin1", from, to);
+      passResponse(exchange, this.#head as ResponseHead, this.#handled.lines, text);
       return;
     }
     if (this.#isHeadKept) this.#begin(this.#head as ResponseHead);
@@ -201,34 +205,23 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
     else this.#reply(413, true);
   }
 
+  onBodySent(): void {
+    this.#gatePass?.bodySent();
+  }
+
   #begin(head: ResponseHead): void {
     this.#isHeadKept = false;
-    const { status, reason, length } = head;
-    const { hasDate } = clientHeadOf(head);
-    this.#exchange.begin(status, reason, this.#linesOf(head), length, hasDate);
+    beginResponse(this.#exchange, head, this.#handled.lines);
   }
 
   /** From now on both connections are one WebSocket: each direction is forwarded like a body. */
   #switch(head: ResponseHead): void {
     this.#isHeadKept = false;
     this.#isSwitched = true;
-    const body = this.#exchange.switchToWebSocket(head.reason, this.#linesOf(head));
+    const lines = linesOf(head, this.#handled.lines);
+    const body = this.#exchange.switchToWebSocket(head.reason, lines);
     this.#body = new ForwardedBody(body, false, 0, this);
     this.#body.start(this.#connection as UpstreamConnection);
-  }
-
-  /** Passes on the whole of a short response. */
-  #pass(head: ResponseHead, text: string): void {
-    this.#isHeadKept = false;
-    const { status, reason } = head;
-    this.#exchange.pass(status, reason, this.#linesOf(head), text, clientHeadOf(head).hasDate);
-  }
-
-  /** Our RateLimit headers replace the backend's; if no rule matched, the backend's stay. */
-  #linesOf(head: ResponseHead): string {
-    const { lines, linesBesideOurs } = clientHeadOf(head);
-    const { lines: ours } = this.#handled;
-    return ours === "" ? lines : ours + linesBesideOurs;
   }
 
   async #startLater(waited: MaybePromise<boolean>): Promise<void> {
@@ -246,15 +239,32 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
     this.#route = route;
     const upstream = this.#host.upstreamOf(route);
     this.#upstream = upstream;
+    const { shedder } = this.#host;
+    const isGated = shedder?.isBefore(route) === true;
+    const go = () => {
+      if (!isGated || !this.#isShed(shedder, route)) this.#attempt(upstream.choose());
+    };
     const { body } = exchange;
     exchange.sendContinue();
-    // While connections are scarce, a request waits for its body before it takes one.
-    if (body === undefined || !upstream.isCrowded) this.#attempt(upstream.choose());
-    else {
+    // Where load is shed, or connections are scarce, a request waits for its body before it takes a place from others.
+    if (body === undefined || !(isGated || upstream.isCrowded)) go();
+    else
       body.whenHeld(AHEAD_BYTES, () => {
-        if (!this.#isOver && !body.isDropped) this.#attempt(upstream.choose());
+        if (!this.#isOver && !body.isDropped) go();
       });
+  }
+
+  /** Whether there is no room for the request. It is answered then, and what it was charged is refunded. */
+  #isShed(shedder: LoadShedder, route: RouteConfig): boolean {
+    const passed = shedder.enter(route, this.#exchange, this.#path, this.#handled);
+    if (passed === undefined) return false;
+    if (passed instanceof GatePass) {
+      this.#gatePass = passed;
+      return false;
     }
+    void this.#handled.decision.abandon();
+    if (!this.#exchange.isGone) answer(this.#exchange, passed, "", false);
+    return true;
   }
 
   #attempt(backend: Backend): void {
@@ -301,7 +311,10 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
 
   #fail(failure: UpstreamFailure): void {
     const { kind, detail } = failure;
-    const status = statusOf(failure, this.#isClientFault(failure));
+    const isClientFault = this.#isClientFault(failure);
+    const status = statusOf(failure, isClientFault);
+    if (isClientFault) this.#gatePass?.left();
+    else this.#gatePass?.failed(kind);
     this.#report(kind === "busy" ? "busy" : status === 504 ? "timed-out" : "failed");
     const { authority: backend } = this.#backend as Backend;
     const upstream = this.#upstream?.name;
@@ -334,14 +347,4 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
   #report(outcome: Parameters<Telemetry["upstream"]>[1]): void {
     this.#host.telemetry.upstream(this.#upstream?.name ?? "", outcome);
   }
-}
-
-function askedOf(exchange: Exchange): RequestKind {
-  if (exchange.method === "HEAD") return "head";
-  return exchange.asksForWebSocket ? "websocket" : "resource";
-}
-
-/** The connection overwrites its bytes with the next ones. */
-function copyOf(bytes: Buffer, from: number, to: number): Buffer {
-  return Buffer.from(bytes.subarray(from, to));
 }

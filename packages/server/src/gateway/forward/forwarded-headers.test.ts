@@ -88,6 +88,11 @@ describe("the head of a request to an upstream", () => {
     expect(head(fields)).toEqual([...OURS.slice(0, 1), "X-C: 3", ...OURS.slice(1)]);
   });
 
+  it("drops what Connection names last, however much it names before", () => {
+    const fields = ["Connection", `${",".repeat(15_000)}x-a`, "X-A", "1"];
+    expect(head(fields)).toEqual(OURS);
+  });
+
   it("lets Connection take nothing away that a trusted peer says of the client", () => {
     const fields = [
       "X-Forwarded-For",

@@ -1,6 +1,6 @@
 // The head of a forwarded request. Caches the joined headers per connection, for the backend that they last went to.
 
-import { type Exchange, FieldsMemoKey } from "sluice-http1";
+import { type Exchange, FieldsMemoKey, type RequestKind } from "sluice-http1";
 import type { RouteConfig } from "../../config/config.js";
 import { toUpstreamFields } from "./forwarded-headers.js";
 
@@ -17,6 +17,12 @@ interface Known {
   readonly backendHost: string;
   readonly isUnencoded: boolean;
   readonly lines: string;
+}
+
+/** What a request asks for, by which its response is read. */
+export function requestKindOf(exchange: Exchange): RequestKind {
+  if (exchange.method === "HEAD") return "head";
+  return exchange.asksForWebSocket ? "websocket" : "resource";
 }
 
 const linesKey = new FieldsMemoKey<Known>();
@@ -67,12 +73,15 @@ function toHead({ method, target }: Exchange, lines: string): string {
 
 function toLines(
   { fields, peer: clientPeer }: Exchange,
-  to: Omit<Known, "lines">,
+  { route, backendHost, isUnencoded }: Omit<Known, "lines">,
   trust: ClientTrust,
   upgrade?: string,
 ): string {
+  // Field by field: a spread that adds fields takes 3 µs on Node 20 (bench service/rules-scale).
   return toUpstreamFields(fields.raw, {
-    ...to,
+    route,
+    backendHost,
+    isUnencoded,
     clientPeer,
     isPeerTrusted: trust.isPeerTrusted(clientPeer),
     protocol: trust.protocol,

@@ -2,7 +2,7 @@
 // most responses have the same head for a second. Our own headers are joined to it as a string.
 
 import { toLines } from "sluice/http";
-import type { ResponseHead } from "sluice-http1";
+import type { Exchange, ResponseHead } from "sluice-http1";
 import { startsWithName } from "sluice-http1/field-names";
 import { toClientFields } from "./forwarded-headers.js";
 
@@ -29,6 +29,33 @@ export function findField({ fields }: ResponseHead, name: string): string | unde
 export function clientHeadOf(head: Memorable): ClientHead {
   head[CLIENT_HEAD] ??= toClientHead(head);
   return head[CLIENT_HEAD];
+}
+
+/**
+ * Begins a response with the head of a backend.
+ *
+ * @param ours - Our RateLimit headers, which replace the backend's; if empty, as where no rule matched, the backend's stay.
+ */
+export function beginResponse(exchange: Exchange, head: ResponseHead, ours: string): void {
+  const { status, reason, length } = head;
+  exchange.begin(status, reason, linesOf(head, ours), length, clientHeadOf(head).hasDate);
+}
+
+/** Passes on the whole of a short response. */
+export function passResponse(
+  exchange: Exchange,
+  head: ResponseHead,
+  ours: string,
+  text: string,
+): void {
+  const { status, reason } = head;
+  exchange.pass(status, reason, linesOf(head, ours), text, clientHeadOf(head).hasDate);
+}
+
+/** The headers of a response, ours before the backend's. */
+export function linesOf(head: ResponseHead, ours: string): string {
+  const { lines, linesBesideOurs } = clientHeadOf(head);
+  return ours === "" ? lines : ours + linesBesideOurs;
 }
 
 function toClientHead(head: ResponseHead): ClientHead {

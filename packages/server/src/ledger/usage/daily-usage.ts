@@ -21,6 +21,9 @@ export interface DailyUsage {
   readonly units: number;
 }
 
+/** The span that usage is shown for where none is asked for: 31 days, so that every month fits. */
+export const USAGE_SPAN_MS = 31 * 86_400_000;
+
 const CHARGES: ReadonlySet<string> = new Set(["use", "reserve", "lease"]);
 const SETTLEMENTS: ReadonlySet<string> = new Set(["commit", "cancel", "return"]);
 

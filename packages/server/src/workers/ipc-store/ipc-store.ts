@@ -7,8 +7,10 @@ import {
   type Counter,
   type CounterStatus,
   type DecideOptions,
+  type Escalated,
   type Limit,
   type Outcome,
+  type RefusalReport,
   type Settling,
   SluiceError,
   type Store,
@@ -120,6 +122,11 @@ export class IpcStore implements Store {
 
   async unblock(scope: string, key: string): Promise<void> {
     await this.#ask(() => ["unblock", scope, key]);
+  }
+
+  async escalate(reports: readonly RefusalReport[]): Promise<readonly Escalated[]> {
+    const list = reports.map(({ nowMs: _, ...report }) => report);
+    return (await this.#ask(() => ["escalate", list])) as readonly Escalated[];
   }
 
   prepare(limit: Limit): void {

@@ -11,6 +11,7 @@ import {
   type Store,
 } from "sluice";
 import { andThen, isThenable } from "sluice/internals";
+import type { CallerEscalated } from "sluice/rules";
 import { atEndOfTurn } from "../../base/clock.js";
 import type { Channel } from "../channel/channel.js";
 import {
@@ -28,6 +29,7 @@ import {
   type WireHold,
   type WireOutcome,
   type WireReceipt,
+  type WireReport,
   type WireRequest,
 } from "./store-messages.js";
 import { WorkerReceipts } from "./worker-receipts.js";
@@ -35,6 +37,8 @@ import { WorkerReceipts } from "./worker-receipts.js";
 /** Options of {@link serveStore}. */
 export interface ServeStoreOptions {
   readonly clock: Clock;
+  /** Called with each caller that a worker's escalation blocked. Default: only the worker reports it. */
+  readonly onEscalated?: ((event: CallerEscalated) => void) | undefined;
 }
 
 /** Answers the calls of one worker until the channel is gone, then releases the permits that the worker held. */
@@ -43,7 +47,7 @@ export function serveStore(
   channel: Channel<string>,
   options: ServeStoreOptions,
 ): void {
-  const server = new StoreServer(store, channel, options.clock);
+  const server = new StoreServer(store, channel, options);
   const stop = channel.listen((line) => server.receive(decodeCalls(line)));
   channel.onceGone(() => {
     stop();
@@ -55,15 +59,17 @@ class StoreServer {
   readonly #store: Store;
   readonly #channel: Channel<string>;
   readonly #clock: Clock;
+  readonly #onEscalated: ServeStoreOptions["onEscalated"];
   readonly #counters = new Map<number, Counter>();
   readonly #receipts: WorkerReceipts;
   #answers: WireAnswer[] = [];
   #isClosed = false;
 
-  constructor(store: Store, channel: Channel<string>, clock: Clock) {
+  constructor(store: Store, channel: Channel<string>, { clock, onEscalated }: ServeStoreOptions) {
     this.#store = store;
     this.#channel = channel;
     this.#clock = clock;
+    this.#onEscalated = onEscalated;
     this.#receipts = new WorkerReceipts(clock);
   }
 
@@ -133,9 +139,23 @@ class StoreServer {
       }
       case "unblock":
         return this.#store.unblock(ask[1], ask[2]);
+      case "escalate":
+        return this.#escalate(ask[1]);
       case "prepare":
         return this.#store.prepare?.(this.#counterOf(ask[1]).limit);
     }
+  }
+
+  #escalate(list: readonly WireReport[]): unknown {
+    const nowMs = this.#clock.now();
+    const reports = list.map((report) => ({ ...report, nowMs }));
+    return andThen(this.#store.escalate?.(reports) ?? [], (escalated) => {
+      for (const [i, { level, blockMs }] of escalated.entries()) {
+        const { scope: rule, key } = reports[i];
+        if (blockMs > 0) this.#onEscalated?.({ kind: "escalated", rule, key, level, blockMs });
+      }
+      return escalated;
+    });
   }
 
   #peek(list: readonly WireCharge[]): unknown {

@@ -7,6 +7,7 @@ import {
   type Counter,
   type CounterStatus,
   errorCatalogue,
+  type RefusalReport,
   SluiceError,
   type SluiceErrorCode,
   type Verdict,
@@ -36,7 +37,11 @@ export type WireRequest =
   | readonly ["settle", readonly (readonly [receipt: number, kept: number])[]]
   | readonly ["block", scope: string, key: string, forMs: WireMs]
   | readonly ["unblock", scope: string, key: string]
+  | readonly ["escalate", readonly WireReport[]]
   | readonly ["prepare", counter: number];
+
+/** Refusals of a key. Few are sent, so they are objects. */
+export type WireReport = Omit<RefusalReport, "nowMs">;
 
 /** Whether a charge is held: an index of {@link HOLDS}. */
 export type WireHold = 0 | 1 | 2 | 3;

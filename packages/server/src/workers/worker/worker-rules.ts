@@ -51,6 +51,7 @@ function isLeasable(limit: Limit): boolean {
   switch (limit.algorithm) {
     case "concurrency":
     case "slidingWindowLog":
+    case "sketch":
       return false;
     case "leakyBucket":
       return limit.mode === "meter";

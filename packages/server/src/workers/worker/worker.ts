@@ -67,6 +67,7 @@ export class Worker {
       reload: ({ logLevel }: { logLevel: string }) => this.#reload(logLevel),
       metrics: () => this.#core?.telemetry.metricValues(),
       top: (options: TopOptions) => this.#core?.telemetry.top(options),
+      escalatedKeys: () => this.#core?.telemetry.escalatedKeys.list(),
       liveCounts: () => this.#core?.telemetry.liveCounts(),
       liveSeconds: () => this.#core?.telemetry.liveSeconds(),
       latestSamples: (query: SamplesQuery) => this.#core?.telemetry.samples.latest(query),

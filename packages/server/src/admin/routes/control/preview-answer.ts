@@ -42,6 +42,7 @@ export async function previewOf(
     regions: core.config.regions,
     blocks: policy.callerBlocks,
     findTenant: state === undefined ? undefined : (tenant) => tenantProfileOf(state, tenant),
+    networkOf: core.mmdb?.networkOf,
     samples: report.samples,
     fromMs: report.fromMs,
     toMs,

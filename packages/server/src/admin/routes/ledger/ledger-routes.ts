@@ -27,6 +27,7 @@ import {
 import type { EntryCursor, EntryFilter } from "../../../ledger/queries/entry-pages.js";
 import type { QuotaShare } from "../../../ledger/queries/quota-shares.js";
 import type { QuotaStatus } from "../../../ledger/queries/quota-status.js";
+import { USAGE_SPAN_MS } from "../../../ledger/usage/daily-usage.js";
 import type { LedgerReport } from "../../../ledger/verify/report.js";
 import { json } from "../../replies/admin-reply.js";
 import { ledgerAnswers } from "../../replies/ledger-replies.js";
@@ -35,7 +36,6 @@ import { paging, queryNumber, toPage } from "../../request/paging.js";
 import { type QueryTime, queryTime, toMs } from "../../request/query-time.js";
 import { controlRoute, nothing, type Route } from "../../route.js";
 
-const MONTH_MS = 30 * 86_400_000;
 /** Quotas that can be paged through by share: whose share is smaller is found by name. */
 const SHARES_MAX = 10_000;
 const SUBJECT_LENGTH_MAX = 600;
@@ -122,7 +122,7 @@ export const ledgerRoutes: readonly Route[] = [
     query: object({
       tenant: required(countedTenant, "Whose usage."),
       meter: optional(ruleId, "Only that of this rule."),
-      from: optional(queryTime, "A day begins in the tenant's time zone. Default: 30 days ago."),
+      from: optional(queryTime, "A day begins in the tenant's time zone. Default: 31 days ago."),
       to: optional(queryTime, "Up to, but not including, this time. Default: now."),
       by: withDefault(choice(["day"]), "day", "What is added up."),
     }),
@@ -130,7 +130,10 @@ export const ledgerRoutes: readonly Route[] = [
     handle: async (plane, { query: { tenant, meter, from, to, by } }, { core }) => {
       const timeZone = await timeZoneOf(plane, tenant);
       const nowMs = wallMsOf(core);
-      const span = toSpan({ from, to }, { timeZone, fromMs: nowMs - MONTH_MS, toMs: nowMs + 1 });
+      const span = toSpan(
+        { from, to },
+        { timeZone, fromMs: nowMs - USAGE_SPAN_MS, toMs: nowMs + 1 },
+      );
       const filter = { subject: toSubject(tenant), meter, timeZone, ...span };
       const items = await plane.ledger.usage(filter);
       return json({ tenant, timeZone, ...span, by, items });

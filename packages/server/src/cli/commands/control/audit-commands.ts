@@ -32,7 +32,7 @@ export function addAuditCommands(program: Command, parts: CommandParts): void {
     options: [
       [
         "--kind <kind>",
-        "rule-set, plan, tenant, api-key, override, block, switch, access-token, counter, quota or webhook-delivery",
+        "rule-set, plan, tenant, api-key, override, block, switch, access-token, counter, quota, webhook-delivery or region",
       ],
       ["--id <id>", "only changes of this entity"],
       ["--actor <name>", "only what this caller did"],

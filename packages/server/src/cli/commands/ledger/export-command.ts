@@ -7,14 +7,12 @@ import { Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import type { Command } from "commander";
 import { ENTRIES_HEADER } from "../../../admin/replies/reply-schemas.js";
-import { readMs } from "../../../base/clock.js";
 import { EXPORT_FORMATS } from "../../../ledger/queries/entry-export.js";
 import type { AdminStream } from "../../admin-client/admin-client.js";
 import { CommandError, EXIT, usageError } from "../../exit.js";
+import { ProgressBar } from "../../terminal/progress-bar.js";
 import type { Terminal } from "../../terminal/terminal.js";
 import { addVerb, type CommandParts, toListPath, type VerbRun } from "../control/control-verb.js";
-
-const BAR_WIDTH_MAX = 40;
 
 interface ExportFlags {
   readonly from: string;
@@ -25,8 +23,6 @@ interface ExportFlags {
   readonly output?: string;
 }
 
-/** Between two drawings of the bar. */
-const DRAW_MS = 100;
 const NEWLINE = 0x0a;
 const FORMATS: ReadonlySet<string> = new Set(EXPORT_FORMATS);
 
@@ -66,7 +62,7 @@ export function addExportCommand(ledger: Command, parts: CommandParts): void {
 async function copyOut({ terminal }: VerbRun<unknown>, stream: AdminStream): Promise<void> {
   const decoder = new TextDecoder();
   // What is printed on a terminal and a bar on the same one would run into each other.
-  const bar = new Bar(terminal, stream, !terminal.isTty);
+  const bar = new EntriesBar(terminal, stream, !terminal.isTty);
   for await (const chunk of stream.chunks) {
     terminal.write(decoder.decode(chunk, { stream: true }));
     await terminal.drain();
@@ -82,7 +78,7 @@ async function copyToFile(
   path: string,
 ): Promise<void> {
   const part = `${path}.part`;
-  const bar = new Bar(terminal, stream, true);
+  const bar = new EntriesBar(terminal, stream, true);
   try {
     const file = createWriteStream(part, { flags: "wx" });
     const sink = Writable.toWeb(file).getWriter();
@@ -107,48 +103,27 @@ async function copyToFile(
   bar.end();
 }
 
-/** Draws how many of the entries have come, a few times a second. */
-class Bar {
-  readonly #terminal: Terminal;
-  readonly #total: number;
-  readonly #isShown: boolean;
-  #lines = 0;
-  #drawnMs = 0;
+/** Draws how many of the entries have come. */
+class EntriesBar {
+  readonly #bar: ProgressBar;
 
   constructor(terminal: Terminal, { headers }: AdminStream, mayShow: boolean) {
-    this.#terminal = terminal;
-    this.#total = Number(headers.get(ENTRIES_HEADER) ?? 0);
-    this.#isShown = mayShow && terminal.isErrorTty && this.#total > 0;
+    const total = Number(headers.get(ENTRIES_HEADER) ?? 0);
+    this.#bar = new ProgressBar(terminal, { total, say: sayEntries }, mayShow);
   }
 
   add(chunk: Uint8Array): void {
-    if (!this.#isShown) return;
-    for (const byte of chunk) if (byte === NEWLINE) this.#lines++;
-    const nowMs = readMs();
-    if (nowMs - this.#drawnMs < DRAW_MS) return;
-    this.#drawnMs = nowMs;
-    this.#draw(Math.min(this.#lines, this.#total));
+    if (!this.#bar.isShown) return;
+    let lines = 0;
+    for (const byte of chunk) if (byte === NEWLINE) lines++;
+    this.#bar.add(lines);
   }
 
   end(): void {
-    if (!this.#isShown) return;
-    this.#draw(this.#total);
-    this.#terminal.writeError("\n");
-  }
-
-  #draw(done: number): void {
-    const { columns } = this.#terminal.size();
-    this.#terminal.writeError(`\r${formatProgress(done, this.#total, columns)}`);
+    this.#bar.end();
   }
 }
 
-/** `[#########-----------]  45%  450,000 of 1,000,000 entries`, no wider than a terminal. */
-export function formatProgress(done: number, total: number, columns: number): string {
-  const share = total === 0 ? 1 : Math.min(1, done / total);
-  const number = (value: number) => value.toLocaleString("en-GB");
-  const words = `${String(Math.floor(share * 100)).padStart(3)}%  ${number(done)} of ${number(total)} entries`;
-  const width = Math.min(BAR_WIDTH_MAX, columns - words.length - 4);
-  if (width < 5) return words.slice(0, columns);
-  const filled = Math.round(share * width);
-  return `[${"#".repeat(filled)}${"-".repeat(width - filled)}] ${words}`;
+function sayEntries(done: number, total: number): string {
+  return `${done.toLocaleString("en-GB")} of ${total.toLocaleString("en-GB")} entries`;
 }

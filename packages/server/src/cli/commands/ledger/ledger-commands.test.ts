@@ -10,7 +10,6 @@ import {
 } from "../../../../test/control/admin-fixture.js";
 import { testDatabases } from "../../../../test/control/databases.js";
 import { AccountBuilder } from "../../../../test/ledger/ledger-builder.js";
-import { formatProgress } from "./export-command.js";
 
 const MONTH = { startsAtMs: Date.UTC(2023, 10, 1), endsAtMs: Date.UTC(2023, 11, 1) };
 const SPAN = ["--from", "2023-11-01", "--to", "2023-12-01"];
@@ -165,15 +164,5 @@ describe.each(all)("the verbs of the ledger, in $name", (databases) => {
     writeFileSync(`${file}.part`, "");
     const taken = await run(args);
     expect(taken).toMatchObject({ code: 2, err: expect.stringContaining("is there already") });
-  });
-});
-
-describe("formatProgress", () => {
-  it("fits the terminal, with a bar if there is room", () => {
-    expect(formatProgress(450_000, 1_000_000, 80)).toMatch(
-      /^\[#+-+\] {2}45% {2}450,000 of 1,000,000 entries$/,
-    );
-    for (const columns of [10, 20, 40, 80, 200])
-      expect(formatProgress(1, 3, columns).length).toBeLessThanOrEqual(columns);
   });
 });
