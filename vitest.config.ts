@@ -1,6 +1,6 @@
 // One test run for the whole workspace. Two workers fit the smallest machine we
 // support; the time limit leaves room for long property runs on a busy one.
-// Starting a process and loading the sources again for each of 490 files took a quarter of a run. So most tests
+// Starting a process and loading the sources again for each of 580 files took a quarter of a run. So most tests
 // share two processes, one after the other. Those that need a process to themselves have one.
 
 import { defineConfig } from "vitest/config";
@@ -42,21 +42,41 @@ const apart = [
 
 /** Files among the others that take longest. Of a first run Vitest knows only sizes, and these are small. */
 const long = [
+  "packages/dashboard/test/access.test.ts",
+  "packages/dashboard/test/attacks.test.ts",
   "packages/dashboard/test/every-page.test.ts",
+  "packages/dashboard/test/fleet.test.ts",
+  "packages/dashboard/test/frame.test.ts",
+  "packages/dashboard/test/key.test.ts",
+  "packages/dashboard/test/live.test.ts",
+  "packages/dashboard/test/playground.test.ts",
+  "packages/dashboard/test/quotas.test.ts",
   "packages/dashboard/test/rules-edit.test.ts",
   "packages/server/src/admin/routes/control/control-routes.test.ts",
+  "packages/server/src/cli/commands/control/control-output.test.ts",
   "packages/server/src/control/feed/feed.test.ts",
+  "packages/server/src/core/suggest/suggest-limits.test.ts",
   "packages/server/src/ledger/webhooks/webhooks.test.ts",
+  "packages/server/src/service/fleet.test.ts",
+  "packages/server/src/service/standby.test.ts",
   "packages/server/test/control/beside-long-rules.test.ts",
   "packages/server/test/control/follower-processes.test.ts",
   "packages/server/test/control/long-rules.test.ts",
   "packages/server/test/control/publish-stalls.test.ts",
+  "packages/server/test/ledger/ledger-faults.test.ts",
+  "packages/server/test/lifecycle/processes-control.test.ts",
+  "packages/server/test/lifecycle/processes-life.test.ts",
+  "packages/server/test/lifecycle/processes-listeners.test.ts",
   "packages/server/test/lifecycle/processes.test.ts",
   "packages/server/test/webhooks/killed-deliverer.test.ts",
-  "packages/sluice/src/stores/deny-cache/deny-cache.test.ts",
+  "packages/sluice/src/stores/redis/conformance.test.ts",
   "packages/sluice/src/testing/store-conformance.test.ts",
   "packages/sluice/test/redis/cluster-moves.test.ts",
+  "packages/sluice/test/redis/cluster.test.ts",
   "packages/sluice/test/redis/node-redis.test.ts",
+  "packages/sluice/test/redis/regions-standby.test.ts",
+  "packages/sluice/test/redis/restarts.test.ts",
+  "packages/sluice/test/redis/sentinel.test.ts",
 ];
 
 /** Files apart, then long ones, then the rest: a long file at the end would keep one process waiting for the other. */

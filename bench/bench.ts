@@ -11,6 +11,7 @@ export type Unit =
   | "bytes per key"
   | "bytes"
   | "kB"
+  | "MB"
   | "percent"
   | "ns"
   | "ms"

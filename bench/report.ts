@@ -92,6 +92,8 @@ export function toFigure(value: number, unit: Unit): string {
       return `${value.toLocaleString("en")} B`;
     case "kB":
       return `${value.toFixed(1)} kB`;
+    case "MB":
+      return `${value.toFixed(1)} MB`;
     case "percent":
       return `${value.toFixed(4)}%`;
     case "ns":

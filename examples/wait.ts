@@ -2,22 +2,21 @@
 
 import { createLimiter, tokenBucket } from "sluice";
 
-const limiter = createLimiter({ limit: tokenBucket({ capacity: 2, refillPerSecond: 20 }) });
+const limiter = createLimiter({ limit: tokenBucket({ capacity: 2, refillPerSecond: 5 }) });
 
-async function call(name: string): Promise<string> {
-  const { allowed, retryAfterMs } = await limiter.wait("partner-api", { timeoutMs: 120 });
-  return allowed
-    ? `${name}: sent`
-    : `${name}: gave up, ${retryAfterMs > 0 ? "try later" : "try again"}`;
+async function call(name: string, timeoutMs = 10_000): Promise<string> {
+  const { allowed } = await limiter.wait("partner-api", { timeoutMs });
+  return `${name}: ${allowed ? "sent" : "gave up"}`;
 }
 
-// Two leave immediately, the next two 50 and 100 ms later. The last would be 150 ms late.
-const calls = await Promise.all(["a", "b", "c", "d", "e"].map(call));
-console.log(calls.join("\n"));
+// Two leave immediately, the next two 200 and 400 ms later. The last would leave after 600 ms, and has only 20.
+const calls = ["a", "b", "c", "d"].map((name) => call(name));
+calls.push(call("e", 20));
+console.log((await Promise.all(calls)).join("\n"));
 
 // Prints:
 // a: sent
 // b: sent
 // c: sent
 // d: sent
-// e: gave up, try later
+// e: gave up

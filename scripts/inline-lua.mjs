@@ -16,8 +16,11 @@ const IS_LITERAL = /^(\d[\d.e]*|"[^"]*")$/;
 const EDGE = "\u0001";
 
 /** The operations, one script each. Every other file is a part of them. */
-const operations = ["check", "decide", "peek", "debit", "settle", "grant", "block",
-  "take", "deposit", "restore", "withdraw"];
+const operations = ["check", "decide", "peek", "debit", "settle", "grant", "block", "escalate",
+  "take", "deposit", "restore", "withdraw", "home", "record"];
+
+/** Those that the home region's store runs only for callers of its epoch: each has a second script that checks it first. */
+const fenced = ["check", "decide", "peek", "debit", "settle", "grant"];
 
 /** Where each file is, by its name: includes name a file in any of the folders. */
 const paths = new Map(
@@ -66,16 +69,26 @@ function inlineConstants(source) {
 const used = new Set();
 /** The pieces of all scripts, each once: what scripts share would be two thirds of them. @type {Map<string, number>} */
 const pieces = new Map();
-const scripts = operations.map((name) => {
+
+/**
+ * @param {string} name
+ * @param {string[]} before Parts that stand in front of the operation.
+ * @returns {string} The line of the script.
+ */
+function toLine(name, before) {
   const seen = new Set();
-  const source = inlineConstants(inline(name, seen));
+  const parts = [...before, name].map((part) => inline(part, seen));
+  const source = inlineConstants(parts.join(`\n${EDGE}\n`));
   for (const part of seen) used.add(part);
   const own = source.split(`${EDGE}\n`).filter((piece) => piece !== "");
   for (const piece of own) if (!pieces.has(piece)) pieces.set(piece, pieces.size);
   const sha1 = createHash("sha1").update(own.join("")).digest("hex");
   const places = own.map((piece) => pieces.get(piece)).join(", ");
   return `  ${name}: toScript("${sha1}", ${places}),`;
-});
+}
+
+const scripts = operations.map((name) => toLine(name, []));
+const fencedScripts = fenced.map((name) => toLine(name, ["fenced"]));
 const unused = [...paths.keys()].filter((name) => !used.has(name));
 if (unused.length > 0) throw new Error(`no script includes ${unused.join(", ")}`);
 
@@ -96,6 +109,11 @@ ${[...pieces.keys()].map((piece) => `  ${JSON.stringify(piece)},`).join("\n")}
 export const scripts = {
 ${scripts.join("\n")}
 } satisfies Record<string, Script>;
+
+/** The same for callers of the home region: each refuses those of another epoch than the store's. */
+export const fencedScripts = {
+${fencedScripts.join("\n")}
+} satisfies Partial<Record<keyof typeof scripts, Script>>;
 
 function toScript(sha1: string, ...places: number[]): Script {
   return { sha1, source: places.map((place) => PIECES[place]).join("") };

@@ -1,8 +1,9 @@
-// The packages as `npm pack` makes them, for the tests that unpack and use them. They are built and packed once in a
+// The packages as `npm pack` makes them, for the tests that unpack and use them. They are packed once in a
 // test run: the first test file that needs them does it, and the others wait for it.
 
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -23,7 +24,7 @@ const packedMsMax = 100_000;
 /** The archive of each package, by the name of its folder. */
 export type Archives = Readonly<Record<(typeof packages)[number], string>>;
 
-/** Returns the archives of this test run; throws what building or packing printed if it failed. */
+/** Returns the archives of this test run; throws what packing printed if it failed. */
 export async function packedOnce(): Promise<Archives> {
   // The folder of all test processes of a run, which is removed at its end.
   const folder = join(tmpdir(), "packed");
@@ -52,8 +53,7 @@ function isFirst(folder: string): boolean {
 function packAll(folder: string): { archives?: Archives; error?: string } {
   const source = join(folder, "source");
   try {
-    copySources(source);
-    run("npm", ["run", "build"], source);
+    copyPackages(source);
     const named = packages.map((name) => [name, pack(join(source, "packages", name), folder)]);
     return { archives: Object.fromEntries(named) as Archives };
   } catch (error) {
@@ -63,15 +63,20 @@ function packAll(folder: string): { archives?: Archives; error?: string } {
   }
 }
 
-/** Without builds: nothing left over from an older one gets packed. */
-function copySources(source: string): void {
-  const leftOut = new Set([".build", ".git", "coverage", "dist", "node_modules"]);
+/** With the build that npm test has made, but for what is left over of sources that are gone. */
+function copyPackages(source: string): void {
+  const leftOut = new Set([".build", ".git", "coverage", "node_modules"]);
   for (const name of readdirSync(root).filter((name) => !leftOut.has(name)))
     cpSync(join(root, name), join(source, name), {
       recursive: true,
-      filter: (path) => !leftOut.has(basename(path)),
+      filter: (path) => !leftOut.has(basename(path)) && !isLeftOver(path),
     });
   symlinkSync(join(root, "node_modules"), join(source, "node_modules"));
+}
+
+function isLeftOver(path: string): boolean {
+  const [, module] = /^(.*\/dist\/.*?)(?:\.d\.ts|\.js)(?:\.map)?$/.exec(path) ?? [];
+  return module !== undefined && !existsSync(`${module.replace("/dist/", "/src/")}.ts`);
 }
 
 function pack(folder: string, destination: string): string {

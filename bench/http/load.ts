@@ -10,7 +10,8 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Side } from "./server.js";
 
-const CPU = "0";
+/** The processors, each of which can serve a side of its own. */
+export const CPUS: readonly string[] = ["0", "1"];
 const CONNECTIONS = "32";
 
 const serverPath = fileURLToPath(new URL("server.js", import.meta.url));
@@ -31,9 +32,9 @@ export interface RunningSide {
   stop(): void;
 }
 
-/** Starts the server of a side. */
-export async function startSide(side: Side): Promise<RunningSide> {
-  const child = spawn("taskset", ["-c", CPU, process.execPath, serverPath, side], {
+/** Starts the server of a side on a processor. */
+export async function startSide(side: Side, cpu: string): Promise<RunningSide> {
+  const child = spawn("taskset", ["-c", cpu, process.execPath, serverPath, side], {
     stdio: ["ignore", 2, 2, "ipc"],
   });
   const port = await Promise.race([
@@ -44,7 +45,7 @@ export async function startSide(side: Side): Promise<RunningSide> {
     side,
     ask: async (seconds) => {
       const before = await readCpuSeconds(child);
-      const requests = await ask(side, `http://127.0.0.1:${port}/`, seconds);
+      const requests = await ask(side, cpu, `http://127.0.0.1:${port}/`, seconds);
       return { requests, cpuSeconds: (await readCpuSeconds(child)) - before };
     },
     stop: () => child.disconnect(),
@@ -62,10 +63,10 @@ async function readCpuSeconds(child: ChildProcess): Promise<number> {
   return seconds as number;
 }
 
-async function ask(side: Side, url: string, seconds: number): Promise<number> {
+async function ask(side: Side, cpu: string, url: string, seconds: number): Promise<number> {
   // As a batch job, which does not interrupt the server: that answers all who wait, and then wrk asks again.
   const load = ["chrt", "--batch", "0", "wrk", "-t1", `-c${CONNECTIONS}`, `-d${seconds}s`, url];
-  const { stdout } = await run("taskset", ["-c", CPU, ...load]).catch((error: Error) => {
+  const { stdout } = await run("taskset", ["-c", cpu, ...load]).catch((error: Error) => {
     throw new Error(`wrk did not run; on Debian: apt-get install wrk (${error.message})`);
   });
   return readRequests(stdout, side);

@@ -5,10 +5,11 @@
 import { type Bench, type Finding, toRatioFinding } from "../bench.js";
 import { effort } from "../effort.js";
 import { inTurn, median, summarise } from "../harness.js";
-import { type RunningSide, startSide } from "./load.js";
+import { CPUS, type RunningSide, startSide } from "./load.js";
 import type { Side } from "./server.js";
 
-const ROUNDS = effort({ full: 12, quick: 1 });
+/** Rounds on each processor. */
+const ROUNDS = effort({ full: 11, quick: 1 });
 // After one second the compiler is still at work: Fastify, bare and with our limit, then took 10 to 17% more for a
 // request than two seconds later, and on a busy machine up to half as much again.
 const WARM_UP_SECONDS = effort({ full: 3, quick: 1 });
@@ -85,31 +86,45 @@ function toPercent(share: number): string {
   return `${(share * 100).toFixed(1)}%`;
 }
 
+/** All rounds, one after the other on each processor. What one processor does, the other hardly notices. */
+async function takeTurns(names: readonly Side[]): Promise<Rates> {
+  const lanes = await Promise.all(effort({ full: CPUS, quick: CPUS.slice(0, 1) }).map(takeRounds));
+  return names.map((_, i) => lanes.flatMap((rates) => rates[i]));
+
+  async function takeRounds(cpu: string): Promise<Rates> {
+    const rates = names.map((): number[] => []);
+    for (let round = 0; round < ROUNDS; round++) {
+      const ofRound = await takeRound(inTurn([...names.keys()], round), names, cpu);
+      for (const [i, rate] of ofRound.entries()) rates[i].push(rate);
+    }
+    return rates;
+  }
+}
+
 /**
  * Each round has processes of its own: a server keeps the luck of its first collections and of how its code
  * came to lie in memory, which matters more than what is measured here. In each round the sides take turns second
  * by second, since a shared machine is not equally fast from one second to the next.
  */
-async function takeTurns(names: readonly Side[]): Promise<Rates> {
-  const rates = names.map((): number[] => []);
-  for (let round = 0; round < ROUNDS; round++) {
-    const turns = inTurn([...names.keys()], round);
-    const sides: RunningSide[] = [];
-    try {
-      for (const i of turns) sides[i] = await startSide(names[i]);
-      for (const i of turns) await sides[i].ask(WARM_UP_SECONDS);
-      const work = names.map(() => ({ requests: 0, cpuSeconds: 0 }));
-      for (let slice = 0; slice < SLICES; slice++) {
-        for (const i of inTurn(turns, slice)) {
-          const { requests, cpuSeconds } = await sides[i].ask(SLICE_SECONDS);
-          work[i].requests += requests;
-          work[i].cpuSeconds += cpuSeconds;
-        }
+async function takeRound(
+  turns: readonly number[],
+  names: readonly Side[],
+  cpu: string,
+): Promise<readonly number[]> {
+  const sides: RunningSide[] = [];
+  try {
+    for (const i of turns) sides[i] = await startSide(names[i], cpu);
+    for (const i of turns) await sides[i].ask(WARM_UP_SECONDS);
+    const work = names.map(() => ({ requests: 0, cpuSeconds: 0 }));
+    for (let slice = 0; slice < SLICES; slice++) {
+      for (const i of inTurn(turns, slice)) {
+        const { requests, cpuSeconds } = await sides[i].ask(SLICE_SECONDS);
+        work[i].requests += requests;
+        work[i].cpuSeconds += cpuSeconds;
       }
-      for (const i of turns) rates[i].push(work[i].requests / work[i].cpuSeconds);
-    } finally {
-      for (const side of sides) side?.stop();
     }
+    return work.map(({ requests, cpuSeconds }) => requests / cpuSeconds);
+  } finally {
+    for (const side of sides) side?.stop();
   }
-  return rates;
 }

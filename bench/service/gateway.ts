@@ -13,7 +13,7 @@ const ROUND_SECONDS = effort({ full: 1.5, quick: 0.5 });
 const WARM_UP_SECONDS = effort({ full: 2, quick: 0.5 });
 
 /** Requests per second of processor time of each side, one figure for each round. */
-type Rates = readonly (readonly number[])[];
+export type Rates = readonly (readonly number[])[];
 
 export const gatewayNode: Bench<Rates> = {
   id: "service/gateway-node",
@@ -68,8 +68,11 @@ function toFinding(subject: string, reference: string, [ours, theirs]: Rates): F
   return toRatioFinding({ subject, reference }, ours, theirs);
 }
 
+/** Sides that refuse every request but the first. */
+const REFUSING: readonly ProxyName[] = ["refusing", "blocked"];
+
 /** Each round has processes of its own, as those of `http/node` have, and for the same reason. */
-async function takeTurns(names: readonly ProxyName[]): Promise<Rates> {
+export async function takeTurns(names: readonly ProxyName[]): Promise<Rates> {
   const rates = names.map((): number[] => []);
   for (let round = 0; round < ROUNDS; round++) {
     const { proxies, stop } = await startProxies(names);
@@ -81,7 +84,7 @@ async function takeTurns(names: readonly ProxyName[]): Promise<Rates> {
       stop();
     }
     function ask(i: number, seconds: number): Promise<number> {
-      return askProxy(proxies[i], seconds, { isRefused: names[i] === "refusing" });
+      return askProxy(proxies[i], seconds, { isRefused: REFUSING.includes(names[i]) });
     }
   }
   return rates;

@@ -61,6 +61,9 @@ const WHOLE_STREAM = [
 /** Reserves tokens, and settles them by the response. */
 const SETTLE = { cost: 1_000, settle: { json: "usage.total_tokens" } };
 
+/** Blocks the caller after its first refusal. */
+const ESCALATE = { escalate: { after: "1 refusal in 1m", blocks: ["1d"] } };
+
 const sides = {
   /** As fast as can be, so that it is never what is measured. */
   upstream: () => listen(createNetServer({ noDelay: true }, answerImmediately)),
@@ -70,6 +73,7 @@ const sides = {
   gateway: (upstream: number) => serve(upstream, 1_000_000_000, "problem"),
   settling: (upstream: number) => serve(upstream, 1_000_000_000, "problem", SETTLE),
   refusing: (upstream: number) => serve(upstream, 1, "problem"),
+  blocked: (upstream: number) => serve(upstream, 1, "problem", ESCALATE),
   minimal: (upstream: number) => serve(upstream, 1, "minimal"),
 } as const satisfies Record<string, (upstream: number) => Promise<number>>;
 

@@ -26,12 +26,12 @@ const packages: readonly Layers[] = [
     name: "sluice",
     rows: [
       ["base"],
-      ["algorithms"],
+      ["algorithms", "adaptive"],
       ["limits"],
       ["stores"],
       ["limiter"],
       ["rules"],
-      ["http"],
+      ["http", "client"],
       ["index.ts", "internals.ts"],
       ["testing"],
     ],
@@ -47,6 +47,7 @@ const packages: readonly Layers[] = [
     name: "sluice-server",
     rows: [
       ["base"],
+      ["access-logs"],
       ["config"],
       ["telemetry"],
       ["database"],

@@ -99,12 +99,10 @@ export function startsWithName(name: string, lowerCase: string): boolean {
 export function namesIn(connection: string): ReadonlySet<string> | undefined {
   if (isUsual(connection)) return undefined;
   const names = new Set<string>();
-  for (const part of connection.split(",", OPTIONS_MAX)) names.add(part.trim().toLowerCase());
+  // As many as the bound on heads allows: one that was left out would be forwarded.
+  for (const part of connection.split(",")) names.add(part.trim().toLowerCase());
   return names;
 }
-
-/** No honest client sends more options; the bound on heads keeps them below it. */
-const OPTIONS_MAX = 10_000;
 
 function isUsual(connection: string): boolean {
   return connection === "keep-alive" || connection === "close" || connection === "Keep-Alive";
