@@ -17,6 +17,7 @@ const apart = [
   "packages/server/src/core/rules/thread-reader.test.ts",
   "packages/test-servers/src/programs/find-server.test.ts",
   // They move the clock of their process, which never goes back.
+  "packages/dashboard/test/frame.test.ts",
   "packages/server/src/base/files/watch-files.test.ts",
   "packages/server/src/service/config-in-force.test.ts",
   "packages/server/src/service/service.test.ts",
@@ -46,7 +47,6 @@ const long = [
   "packages/dashboard/test/attacks.test.ts",
   "packages/dashboard/test/every-page.test.ts",
   "packages/dashboard/test/fleet.test.ts",
-  "packages/dashboard/test/frame.test.ts",
   "packages/dashboard/test/key.test.ts",
   "packages/dashboard/test/live.test.ts",
   "packages/dashboard/test/playground.test.ts",

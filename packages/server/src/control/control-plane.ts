@@ -75,6 +75,8 @@ export class ControlPlane {
   readonly deliveries: Deliveries;
   /** Acts on counters that came with an Idempotency-Key. */
   readonly keyedActs: KeyedActs;
+  /** The wall clock that times in the database go by. */
+  readonly now: () => number;
   readonly #database: Database;
   readonly #changes: Changes;
 
@@ -82,6 +84,7 @@ export class ControlPlane {
     const { database, enforce, rulesUse, now = wallMs, fillRandom = fillFromSystem } = options;
     const changes = new Changes(database, { now, enforce });
     const parts = { reader: database, changes, fillRandom, now, rulesUse };
+    this.now = now;
     this.#database = database;
     this.#changes = changes;
     this.ruleSets = new RuleSets(database, changes, { use: rulesUse, readExceptions });

@@ -107,6 +107,14 @@ describe.each(all)("webhook deliveries at the admin port, in $name", (databases)
     expect(unknown).toMatchObject({ status: 404, body: { code: "SLUICE_NOT_FOUND" } });
   });
 
+  it("are due immediately after the wall clock has been set back, which that of decisions does not follow", async () => {
+    const id = await failOne();
+    const nowMs = admin.clock.now();
+    Object.assign(admin.clock, { wall: () => nowMs + 600_000 });
+    const retried = await admin.ask(`POST /v1/webhook-deliveries/${id}/retry`, { body: {} });
+    expect(retried.body).toMatchObject({ state: "pending", nextAttemptAtMs: nowMs });
+  });
+
   it("are sent again once for an Idempotency-Key", async () => {
     const id = await failOne();
     const path = `POST /v1/webhook-deliveries/${id}/retry`;

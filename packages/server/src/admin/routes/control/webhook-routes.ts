@@ -40,12 +40,12 @@ export const webhookRoutes: readonly Route[] = [
     summary: "Sends an event to a webhook again, now, whatever became of it before.",
     input: object({ reason: optional(anyString(1_000, 0), "Why, for the audit log.") }),
     reply: controlAnswers.webhookDelivery,
-    handle: async (plane, request, { core: { clock }, actsOnce }) => {
+    handle: async (plane, request, { actsOnce }) => {
       const { id = "" } = request.params;
       const change = toChange(request);
       const keyed = toKeyedChange(request);
-      const nowMs = clock.wall?.() ?? clock.now();
-      const act = () => retry(plane.deliveries, id, nowMs);
+      // The deliverer's clock, not that of decisions, which never goes back: it might be due only later.
+      const act = () => retry(plane.deliveries, id, plane.now());
       const done = await (keyed === undefined ? act() : actsOnce.do(keyed, plane.keyedActs, act));
       if (keyed !== undefined) await plane.keyedActs.finish(keyed, done);
       const { before, delivery } = done;
