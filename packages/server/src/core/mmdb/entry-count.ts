@@ -14,7 +14,7 @@ export function countEntries(file: Buffer, { nodeCount, recordSize }: TreeShape)
   const nodeBytes = recordSize / 4;
   if (readNode === undefined || file.length < nodeCount * nodeBytes) {
     const seen = `${nodeCount} nodes with records of ${recordSize} bits in ${file.length} bytes`;
-    throw new Error(`its search tree is not one: ${seen}`);
+    throw new Error(`invalid search tree: ${seen}`);
   }
   let entries = 0;
   for (let at = 0; at < nodeCount * nodeBytes; at += nodeBytes) {

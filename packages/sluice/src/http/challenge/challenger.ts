@@ -45,7 +45,7 @@ export class Challenger {
   readonly #policy: Policy;
   readonly #clock: Clock;
   readonly #tokens: ChallengeTokens;
-  /** On passes that the store, and perhaps a provider, has to be asked about. */
+  /** Limits the passes that the store, and perhaps a provider, has to be asked about. */
   readonly #asking: CallerLimit;
   readonly #provider: ProviderCalls | undefined;
   /** The version of the rules that was looked at, and whether any of them challenges. */
@@ -61,7 +61,7 @@ export class Challenger {
     this.#provider = setup.provider && new ProviderCalls(setup.provider, policy.clock);
   }
 
-  /** Whether a rule in force challenges. If none does, nothing of a request is looked at. */
+  /** Whether a rule in force challenges. If none does, passes are not read. */
   get isInForce(): boolean {
     const { version, rules } = this.#policy;
     if (version !== this.#version) {
@@ -91,7 +91,7 @@ export class Challenger {
     return { goodForMs: read.challenge.expiresAtMs - this.#wallMs() };
   }
 
-  /** Lifts what a request was refused by, if it brings a pass for it. Returns whether anything was lifted. */
+  /** Lifts the limits that refused a request, if it carries passes for them. Returns whether any was lifted. */
   redeem(request: HttpRequest, decision: PolicyDecision, facts: Facts): MaybePromise<boolean> {
     const refused = challengedOf(decision);
     const passes = refused.length === 0 ? [] : passesOf(request);
@@ -123,7 +123,7 @@ export class Challenger {
     const challenge = split && this.#tokens.read(split.token);
     if (split === undefined || challenge === undefined) return "forged";
     const leftMs = challenge.expiresAtMs - this.#wallMs();
-    // One that would be good for longer than any is from a clock that is far ahead.
+    // A challenge that would last longer than any can was issued by a clock that is far ahead.
     if (!(leftMs > 0 && leftMs <= this.setup.lifetimeMs + SKEW_MS)) return "expired";
     const { task } = challenge;
     const isByProvider = this.setup.provider !== undefined;
@@ -138,7 +138,7 @@ export class Challenger {
     return address ?? user ?? apiKey ?? tenant ?? "";
   }
 
-  /** Claims a pass for this request, so that no other has it, and asks the provider if there is one. */
+  /** Claims a pass for this request, so that no other can use it, and asks the provider if there is one. */
   #claim({ id }: Challenge, solution: string, facts: Facts): MaybePromise<PassRefusal | undefined> {
     // Before the pass is claimed, so that it can be sent again.
     if (this.#provider?.isFull === true) return "unavailable";
@@ -190,7 +190,7 @@ export class Challenger {
   }
 }
 
-/** The options of a request to a policy; with what takes its passes, if a rule challenges. */
+/** The options of a request to a policy; if a rule challenges, with `redeem`, which takes the request's passes. */
 export function withRedeem(
   options: AdmitOptions | undefined,
   challenger: Challenger | undefined,

@@ -168,7 +168,7 @@ export class RefusalCounts {
     const { level, blockMs, refusalsLeft } = answer;
     counted.refusalsLeft = refusalsLeft;
     if (blockMs === 0) return;
-    // What was refused while the report was on its way has had its consequence.
+    // The block also covers what was refused while the report was on its way.
     this.#counted.delete(`${place.scope}\n${key}`);
     notify(() => this.#options.onRaised({ scope: place.scope, key, level, blockMs }));
   }

@@ -10,7 +10,7 @@ import { SketchLines } from "./sketch-lines.js";
 const PROMOTE_SHARE = 1 / 8;
 /** The threshold rises by this share of itself whenever a key above it had to be evicted. */
 const PROMOTE_RISE = 1 / 16;
-/** A window that is further back than that many is a clock that stepped back, and not a late request. */
+/** A charge from further back than this many windows means that the clock stepped back, not that it is late. */
 const LATE_WINDOWS = 1;
 /** Every slot of the exact table has this id: the table belongs to one sketch. */
 const ID = 1;

@@ -56,7 +56,7 @@ interface Place {
 
 /** The store of the home region in force. */
 export class FencedHomeStore implements Store {
-  /** Those behind it are. */
+  /** The stores behind it are guarded. */
   readonly isGuarded = true;
   readonly #setup: FencedHomeSetup;
   /** The counters under the latest epoch. */

@@ -41,7 +41,7 @@ interface KeyNotes {
   pending: Promise<unknown> | undefined;
 }
 
-/** Keys of which something is known. Of others the home region is asked once more. */
+/** The most keys that are remembered. For any other key the home region is asked once more. */
 const KEYS_MAX = 20_000;
 /** The most leases that one process holds: beyond it, the home region decides. */
 const LEASES_MAX = 20_000;
@@ -103,7 +103,7 @@ export class HomeRequests {
   }
 
   /**
-   * Leases a lease of `units` besides the `cost` that is spent now, and deposits it. Resolves with the answer as soon as the
+   * Asks for a lease of `units` besides the `cost` that is spent now, and deposits it. Resolves with the answer as soon as the
    * home region gave it; undefined if there is no lease. Never rejects.
    */
   fetch(ask: RegionAsk, taken: DepositAnswer, units: number, cost: number): Promise<Fetched> {

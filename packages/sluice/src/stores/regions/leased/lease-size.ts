@@ -4,7 +4,7 @@
 
 import type { DepositDemand } from "../../deposit-store.js";
 
-/** However short demand was watched: what a process leases on is for a second, and a burst says little of the next. */
+/** Demand counts as measured for at least this long: a process leases for a second, and a burst says little. */
 const DEMAND_MS_MIN = 1_000;
 /** A smaller lease is not worth its request. */
 const UNITS_MIN = 8;

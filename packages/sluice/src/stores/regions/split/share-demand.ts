@@ -6,7 +6,7 @@ import { fixedWindow } from "../../../limits/limits.js";
 import type { Counter } from "../../store.js";
 import type { RegionShare } from "./share-plan.js";
 
-/** All units asked for in a region. It starts again every hour, which one measurement is lost by. */
+/** All units asked for in a region. It starts again every hour, which loses one measurement. */
 export const ASKED: Counter = {
   scope: "sluice.asked",
   part: 0,

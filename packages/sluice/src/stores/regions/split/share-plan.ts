@@ -1,6 +1,6 @@
 // How regions agree on the shares of a rule. The plan is a record in the home region's store with what each region holds at
 // most; each region has a record of its own with what it uses. A region lowers its share first, and reports that to the
-// plan only when none of its counters holds more; what is free in the plan another region takes, and uses it only after
+// plan only when none of its counters holds more. Another region takes what is free in the plan, and uses it only after
 // that was written. So shares never add up to more than the whole, whatever is lost or late in between.
 
 import { keptParts, PARTS } from "./share-parts.js";
@@ -235,7 +235,7 @@ function targetOf(
   return { target: divide(left, demands, byWeight, self), stepMin };
 }
 
-/** A region's part in proportion to what all ask for, of whom each gets what it never gives up at least. */
+/** A region's part in proportion to what all ask for; each gets at least what it never gives up. */
 function divide(
   parts: number,
   asked: ReadonlyMap<string, number>,
