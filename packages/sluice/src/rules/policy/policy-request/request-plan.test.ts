@@ -102,6 +102,10 @@ describe("a plan for requests", () => {
       { host: "a.example" },
       { headers: { "x-a": true } },
       { attributes: { a: "1" } },
+      { ips: ["10.0.0.0/8"] },
+      { asn: 64500 },
+      { country: "DE" },
+      { fingerprint: "a" },
     ])
       expect(canPlanOf(match)).toBe(false);
   });

@@ -103,10 +103,11 @@ export class RequestPlan {
   }
 }
 
-/** Whether requests can be planned at all: no rule looks at hosts, headers or attributes. */
+/** Whether requests can be planned at all: no rule looks at hosts, headers, attributes or where the client is. */
 export function canPlan({ rules }: RuleSet): boolean {
   return rules.every(
-    ({ match }) => match.hosts.length + match.headers.size + match.attributes.size === 0,
+    ({ match: { hosts, headers, attributes, client } }) =>
+      hosts.length + headers.size + attributes.size === 0 && client === undefined,
   );
 }
 
