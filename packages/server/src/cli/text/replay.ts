@@ -39,13 +39,14 @@ function sayTotals({
 }: ReplayReport): string[] {
   if (fromMs === null || toMs === null) return ["no requests were read"];
   const { total, refused, refusedBefore, newlyRefused, newlyAllowed, delayed } = requests;
+  const about = callers.areExact ? "" : "about ";
   return [
-    `${number(total)} requests of ${number(callers.total)} callers in ${formatDuration(Math.max(1_000, toMs - fromMs))}, from ${time(fromMs)} to ${time(toMs)}`,
-    `${safe(rules.file)} would have refused ${sayShare(refused, total)} requests, of ${sayShare(callers.refused, callers.total)} callers`,
+    `${number(total)} requests of ${about}${number(callers.total)} callers in ${formatDuration(Math.max(1_000, toMs - fromMs))}, from ${time(fromMs)} to ${time(toMs)}`,
+    `${safe(rules.file)} would have refused ${sayShare(refused, total)} requests, of ${about}${sayShare(callers.refused, callers.total)} callers`,
     ...(against === null
       ? []
       : [
-          `${safe(against.file)} would have refused ${sayShare(refusedBefore ?? 0, total)} requests, of ${sayShare(callers.refusedBefore ?? 0, callers.total)} callers`,
+          `${safe(against.file)} would have refused ${sayShare(refusedBefore ?? 0, total)} requests, of ${about}${sayShare(callers.refusedBefore ?? 0, callers.total)} callers`,
           `newly refused: ${number(newlyRefused)}, newly allowed: ${number(newlyAllowed)}`,
         ]),
     ...(delayed === 0 ? [] : [`delayed: ${number(delayed)}`]),
@@ -76,7 +77,7 @@ function tableOfRules({ byRule, against }: ReplayReport): string[] {
       ? [number(rule.refusedBefore ?? 0), number(rule.newlyRefused), number(rule.newlyAllowed)]
       : []),
     ...(isShadow ? [number(rule.shadowRefused)] : []),
-    number(rule.keysRefused),
+    `${rule.areKeysExact ? "" : "about "}${number(rule.keysRefused)}`,
     rule.firstMs === null ? "" : time(rule.firstMs),
     rule.lastMs === null ? "" : time(rule.lastMs),
   ];
@@ -121,11 +122,11 @@ function alignsOf(head: readonly string[]): ("left" | "right")[] {
 
 const TEXTS: ReadonlySet<string> = new Set(["rule", "key", "first", "last", "when"]);
 
-function sayNotes({ notes, remarks }: ReplayReport): string[] {
+function sayNotes({ notes, remarks, against }: ReplayReport): string[] {
   const lines = [
     ...notes.map(
-      ({ rule, isLeftOut, why }) =>
-        `${safe(rule)}${isLeftOut ? " was left out" : ""}: ${safe(why, 200)}`,
+      ({ rule, isLeftOut, isAgainst, why }) =>
+        `${isAgainst && against !== null ? `${safe(against.file)}: ` : ""}${safe(rule)}${isLeftOut ? " was left out" : ""}: ${safe(why, 200)}`,
     ),
     ...remarks.map((remark) => safe(remark, 300)),
   ];

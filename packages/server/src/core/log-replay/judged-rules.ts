@@ -1,7 +1,7 @@
 // Which rules an access log can judge. A rule that needs what lines don't have is left out, since deciding without it
 // would be wrong; one that lines judge in part is decided, and the report says what is missing.
 
-import type { Cost, Dimension, Rule, RuleSet } from "sluice/rules";
+import type { ClientField, Cost, Dimension, Rule, RuleSet } from "sluice/rules";
 import type { FormatFacts } from "../../access-logs/log-format.js";
 import { namedFactsOf } from "../../telemetry/samples/fact-names.js";
 import { spanOf } from "../replay/unjudged-rules.js";
@@ -84,7 +84,10 @@ function whyLeftOut(rule: Rule, facts: FormatFacts): string | undefined {
     if (kind === "user" && !facts.user) return "lines of this log name no user";
     if (kind === "tenant" && !facts.tenant) return "lines of this log name no tenant";
     if (kind === "apiKey" && !facts.apiKey) return "lines of this log name no API key";
+    if (isClientField(kind)) return whyUnknown(kind);
   }
+  const [field] = rule.match.client?.values.keys() ?? [];
+  if (field !== undefined) return whyUnknown(field);
   for (const name of ["user", "tenant", "tier"] as const)
     if (rule.match.attributes.has(name) && !facts[name]) return `lines of this log name no ${name}`;
   if (rule.when !== undefined && !facts.status) return "lines of this log have no status";
@@ -92,6 +95,21 @@ function whyLeftOut(rule: Rule, facts: FormatFacts): string | undefined {
     return "a log does not say which requests were under way at the same time";
   return undefined;
 }
+
+function isClientField(kind: Dimension["kind"]): kind is ClientField {
+  return kind === "asn" || kind === "country" || kind === "fingerprint";
+}
+
+/** A service looks networks up in a database, and gets fingerprints from a proxy. */
+function whyUnknown(field: ClientField): string {
+  return `lines of this log don't say the ${CLIENT_FIELDS[field]} of the client`;
+}
+
+const CLIENT_FIELDS: Readonly<Record<ClientField, string>> = {
+  asn: "autonomous system",
+  country: "country",
+  fingerprint: "fingerprint",
+};
 
 function missingName(rule: Rule, facts: FormatFacts): string | undefined {
   for (const { kind, name } of namedFactsOf(rule)) {

@@ -141,7 +141,62 @@ describe("a replay", () => {
         lastMs: NOON + 9_000,
       },
     ]);
-    expect(report.callers).toEqual({ total: 1, refused: 1, refusedBefore: 1 });
+    expect(report.callers).toEqual({ total: 1, refused: 1, refusedBefore: 1, areExact: true });
+  });
+
+  it("says when the new rules refused a key, not when the old ones did", async () => {
+    const onPath = (path: string) => [
+      { id: "a", match: { path }, limit: { fixedWindow: { limit: 1, windowMs: "1h" } } },
+    ];
+    // The old rule refuses at 1 and 5 seconds, the new one at 3 in between.
+    const paths = ["/old", "/old", "/new", "/new", "/none", "/old"];
+    const requests = paths.map((path, at) => request(at, { path }));
+    const against = toRules(onPath("/old"));
+    const report = await replay(requests, onPath("/new"), { against });
+    expect(report.byKey).toMatchObject([
+      { refused: 1, refusedBefore: 2, firstMs: NOON + 3_000, lastMs: NOON + 3_000 },
+    ]);
+    const { byKey } = await replay(requests, [], { against });
+    expect(byKey).toMatchObject([{ refused: 0, firstMs: NOON + 1_000, lastMs: NOON + 5_000 }]);
+  });
+
+  it("says which of the old rules were left out, and what holds for both only once", async () => {
+    const [app, plan] = ["x-app", "x-plan"].map((name) => ({
+      id: name,
+      key: `header:${name}`,
+      limit: "1/hour",
+    }));
+    const report = await replay([request(0)], [app as object], {
+      against: toRules([app as object, plan as object]),
+    });
+    expect(
+      report.notes.map(({ rule, isLeftOut, isAgainst }) => [rule, isLeftOut, isAgainst]),
+    ).toEqual([
+      ["x-app", true, false],
+      ["x-plan", true, true],
+    ]);
+  });
+
+  it("counts under a rule with match.ips only the addresses that it names, whoever comes first", async () => {
+    const inside = Array.from({ length: 10 }, (_, at) => request(at + 1, { ip: "10.0.0.1" }));
+    const requests = [request(0), ...inside, request(20)];
+    const report = await replay(requests, [
+      { id: "inside", match: { ips: ["10.0.0.0/8"] }, limit: "1/hour" },
+    ]);
+    expect(report.byRule).toMatchObject([{ rule: "inside", matched: 10, refused: 9 }]);
+  });
+
+  it("never has more refused callers than callers, however many there are", async () => {
+    function* many() {
+      for (let at = 0; at < 150_000; at++) {
+        const ip = `10.${at >> 17}.${(at >> 9) & 255}.${(at >> 1) & 255}`;
+        yield request(at / 10_000, { ip });
+      }
+    }
+    const report = await replay(many(), [{ id: "all", limit: "1/hour" }]);
+    const { total, refused, areExact } = report.callers;
+    expect({ areExact, refused }).toEqual({ areExact: false, refused: total });
+    expect(Math.abs(total / 75_000 - 1)).toBeLessThan(0.03);
   });
 
   it("counts requests that looser rules allow again, under the rule that refused them", async () => {
@@ -191,6 +246,9 @@ describe("a replay", () => {
           limit: "100/hour",
           cost: { json: "max_tokens", otherwise: 100, max: 100 },
         },
+        { id: "by-network", key: "asn", limit: "1/hour" },
+        { id: "of-country", match: { country: "DE" }, limit: "1/hour" },
+        { id: "of-client", match: { fingerprint: "t13d" }, limit: "1/hour" },
         { id: "by-user", key: "user", limit: "1/hour" },
         { id: "mixed", limit: ["2/hour", { concurrency: { limit: 1, permitMs: "1s" } }] },
         { id: "monthly", limit: { quota: { limit: 1_000, period: "month" } } },
@@ -204,6 +262,9 @@ describe("a replay", () => {
       "of-host",
       "parallel",
       "by-tokens",
+      "by-network",
+      "of-country",
+      "of-client",
     ]);
     expect(
       report.notes.filter(({ isLeftOut }) => !isLeftOut).map(({ rule, why }) => `${rule}: ${why}`),
@@ -238,6 +299,20 @@ describe("a replay", () => {
     const report = await replay(requests, rules);
     expect(report.byRule).toMatchObject([{ matched: 2, refused: 0, shadowRefused: 1 }]);
     expect(report.requests.refused).toBe(0);
+  });
+
+  it("counts what any limit of a rule in shadow would refuse, each request once", async () => {
+    const limitsOf = (limit: readonly string[]) =>
+      replay(
+        Array.from({ length: 10 }, (_, at) => request(at)),
+        [{ id: "all", limit, onExceed: "shadow" }],
+      );
+    for (const limit of [
+      ["100/second", "2/hour"],
+      ["2/hour", "100/second"],
+      ["2/hour", "2/day"],
+    ])
+      expect((await limitsOf(limit)).byRule).toMatchObject([{ matched: 10, shadowRefused: 8 }]);
   });
 
   it("judges rules of every consistency, region and store as one process in memory", async () => {

@@ -12,7 +12,8 @@ import { TimeSeries } from "./time-series.js";
 export const STEPS = 120;
 /** Callers, and refused keys of a rule, that are counted exactly. */
 const CALLERS_MAX = 65_536;
-const REFUSED_CALLERS_MAX = 16_384;
+/** Columns of callers: 1 for those that the new rules refused, and the old ones. */
+const [REFUSED, REFUSED_BEFORE, CALLER_COLUMNS] = [0, 1, 2];
 const KEYS_OF_RULE_MAX = 1_024;
 /** Rules with refusals whose keys are counted: more are not listed anyway. */
 const RULES_WITH_KEYS_MAX = 500;
@@ -42,12 +43,12 @@ export class SideTally {
   readonly #startMs: number;
   readonly #byRule = new Map<Rule, RuleTally>();
   readonly byId = new Map<string | null, RuleTally>();
-  readonly callersRefused = new SampledKeys(REFUSED_CALLERS_MAX);
   readonly series: TimeSeries;
   refused = 0;
   delayed = 0;
   #latestRule: Rule | undefined;
   #latest: RuleTally | undefined;
+  #isShadowRefused = false;
   readonly #see = (rule: Rule, charge: DecidedCharge) => this.#count(rule, charge);
 
   constructor(startMs: number) {
@@ -71,14 +72,17 @@ export class SideTally {
     return tally;
   }
 
-  /** The charges of one rule come together, one for each of its limits. */
+  /** The charges of one rule come together, one for each of its limits. A shadow rule would refuse by any of them. */
   #count(rule: Rule, { shadow, verdict }: DecidedCharge): void {
     if (rule !== this.#latestRule) {
       this.#latestRule = rule;
       this.#latest = this.#byRule.get(rule) ?? this.#meet(rule);
       this.#latest.matched++;
-      if (shadow && !verdict.allowed) this.#latest.shadowRefused++;
+      this.#isShadowRefused = false;
     }
+    if (!shadow || verdict.allowed || this.#isShadowRefused || this.#latest === undefined) return;
+    this.#isShadowRefused = true;
+    this.#latest.shadowRefused++;
   }
 
   #meet(rule: Rule): RuleTally {
@@ -94,7 +98,8 @@ export class LogTally {
   readonly after: SideTally;
   /** Undefined if there are no old rules. */
   readonly before: SideTally | undefined;
-  readonly callers = new SampledKeys(CALLERS_MAX);
+  /** One sample, in which refused callers are marked: there are never more of them than callers. */
+  readonly callers = new SampledKeys(CALLERS_MAX, CALLER_COLUMNS);
   readonly keys: RefusedKeys;
   readonly series: TimeSeries;
   /** Facts that some line named. */
@@ -142,10 +147,9 @@ export class LogTally {
     const wasAllowed = before?.allowed ?? true;
     if (!after.allowed) {
       const { rule = null, key = null } = after;
-      const tally = this.#refuse(this.after, rule, caller, atMs);
-      const counted = this.keys.at(rule, key, atMs);
-      counted.refused++;
-      counted.series.add(atMs);
+      const tally = refuse(this.after, rule, atMs);
+      const counted = this.keys.refuse(rule, key, atMs);
+      this.#markCaller(caller, REFUSED);
       this.#keysOf(tally)?.placeOf(key ?? "");
       if (before !== undefined && wasAllowed) {
         this.newlyRefused++;
@@ -155,25 +159,29 @@ export class LogTally {
     }
     if (wasAllowed || before === undefined || this.before === undefined) return;
     const { rule = null, key = null } = before;
-    const tally = this.#refuse(this.before, rule, caller, atMs);
-    const counted = this.keys.at(rule, key, atMs);
-    counted.refusedBefore++;
+    const tally = refuse(this.before, rule, atMs);
+    const counted = this.keys.refuseBefore(rule, key, atMs);
+    this.#markCaller(caller, REFUSED_BEFORE);
     if (!after.allowed) return;
     this.newlyAllowed++;
     tally.newlyAllowed++;
     counted.newlyAllowed++;
   }
 
-  #refuse(side: SideTally, rule: string | null, caller: string, atMs: number): RuleTally {
-    side.refused++;
-    side.series.add(atMs);
-    side.callersRefused.placeOf(caller);
-    const tally = side.at(rule);
-    tally.refused++;
-    tally.firstMs ??= atMs;
-    tally.lastMs = atMs;
-    tally.series.add(atMs);
-    return tally;
+  /** Callers with refusals, by the new rules and by the old ones: exact while all callers are counted. */
+  get callersRefused(): { readonly after: number; readonly before: number } {
+    const count = (column: Uint32Array) => {
+      let marked = 0;
+      for (const place of this.callers.places()) marked += column[place];
+      return Math.round(marked / this.callers.share);
+    };
+    const [after, before] = [REFUSED, REFUSED_BEFORE].map((at) => count(this.callers.column(at)));
+    return { after, before };
+  }
+
+  #markCaller(caller: string, column: number): void {
+    const place = this.callers.placeOf(caller);
+    if (place >= 0) this.callers.column(column)[place] = 1;
   }
 
   #keysOf(tally: RuleTally): SampledKeys | undefined {
@@ -197,4 +205,15 @@ export class LogTally {
     if (user !== undefined) return `user:${user}`;
     return apiKey === undefined ? `tenant:${tenant}` : `apiKey:${apiKey}`;
   }
+}
+
+function refuse(side: SideTally, rule: string | null, atMs: number): RuleTally {
+  side.refused++;
+  side.series.add(atMs);
+  const tally = side.at(rule);
+  tally.refused++;
+  tally.firstMs ??= atMs;
+  tally.lastMs = atMs;
+  tally.series.add(atMs);
+  return tally;
 }

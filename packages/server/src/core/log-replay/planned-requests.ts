@@ -1,5 +1,5 @@
 // Requests that repeat: where rules count by address alone, what a method and path are charged is found once, and so is
-// the key of a caller. Such a request makes no objects (bench replay/speed). Others take the general way.
+// the key of a caller. Such a request makes no objects (bench replay/speed). The policy decides all others.
 
 import { canPlan, type RequestPlan } from "sluice/internals";
 import type { RuleSet } from "sluice/rules";

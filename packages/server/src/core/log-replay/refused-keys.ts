@@ -47,18 +47,35 @@ export class RefusedKeys {
     return this.#replaced === 0;
   }
 
-  /** The key under a rule, for counting a refusal at this time. */
-  at(rule: string | null, key: string | null, atMs: number): RefusedKey {
-    const id = `${rule ?? ""}\n${key ?? ""}`;
-    const watched = this.#byId.get(id) ?? this.#watch(id, rule, key, atMs);
-    watched.count++;
+  /** Counts a refusal by the new rules. Returns the key, for counting what else is known of the request. */
+  refuse(rule: string | null, key: string | null, atMs: number): RefusedKey {
+    const watched = this.#at(rule, key, atMs);
+    // Until then, the times are those of the old rules.
+    if (watched.refused === 0) watched.firstMs = atMs;
+    watched.refused++;
     watched.lastMs = atMs;
+    watched.series.add(atMs);
+    return watched;
+  }
+
+  /** Counts a refusal by the old rules. */
+  refuseBefore(rule: string | null, key: string | null, atMs: number): RefusedKey {
+    const watched = this.#at(rule, key, atMs);
+    watched.refusedBefore++;
+    if (watched.refused === 0) watched.lastMs = atMs;
     return watched;
   }
 
   /** Those with most refusals first. */
   toSorted(): readonly RefusedKey[] {
     return [...this.#sketch].sort((a, b) => b.count - b.error - (a.count - a.error));
+  }
+
+  #at(rule: string | null, key: string | null, atMs: number): Watched {
+    const id = `${rule ?? ""}\n${key ?? ""}`;
+    const watched = this.#byId.get(id) ?? this.#watch(id, rule, key, atMs);
+    watched.count++;
+    return watched;
   }
 
   #watch(id: string, rule: string | null, key: string | null, atMs: number): Watched {

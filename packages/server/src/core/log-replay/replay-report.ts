@@ -28,8 +28,9 @@ export interface ReportedRule {
   /** Requests that the new rules refuse by it and the old ones allow, and the reverse. */
   readonly newlyRefused: number;
   readonly newlyAllowed: number;
-  /** Keys with refusals by the new rules; about, if there are many. */
+  /** Keys with refusals by the new rules; about, if `areKeysExact` is false. */
   readonly keysRefused: number;
+  readonly areKeysExact: boolean;
   /** When the new rules refused, in Unix milliseconds; null if they never did. */
   readonly firstMs: number | null;
   readonly lastMs: number | null;
@@ -46,11 +47,18 @@ export interface ReportedKey {
   readonly refusedBefore: number | null;
   readonly newlyRefused: number;
   readonly newlyAllowed: number;
+  /** When the new rules refused it, in Unix milliseconds; when the old ones did if the new ones never do. */
   readonly firstMs: number;
   readonly lastMs: number;
   /** Refusals by the new rules, in steps of `stepMs` of its own. */
   readonly series: readonly number[];
   readonly stepMs: number;
+}
+
+/** What a report says of a rule that is not judged, or only in part. */
+export interface ReportedNote extends RuleNote {
+  /** Whether it is about a rule of the old rules. What holds for a rule of both is said once, of the new ones. */
+  readonly isAgainst: boolean;
 }
 
 /** A whole report. */
@@ -73,11 +81,12 @@ export interface ReplayReport {
     readonly newlyRefused: number;
     readonly newlyAllowed: number;
   };
-  /** By user, API key, tenant or address, whichever a line names first. About, if there are more than some ten thousand. */
+  /** By user, API key, tenant or address, whichever a line names first. About, if `areExact` is false. */
   readonly callers: {
     readonly total: number;
     readonly refused: number;
     readonly refusedBefore: number | null;
+    readonly areExact: boolean;
   };
   /** Requests and refusals in each step from `fromMs` on. */
   readonly series: {
@@ -93,8 +102,8 @@ export interface ReplayReport {
   readonly keysLeftOut: number;
   /** False if there were so many refused keys that only those with most refusals were counted. */
   readonly areKeysExact: boolean;
-  /** Rules that the log can't judge, or only in part. */
-  readonly notes: readonly RuleNote[];
+  /** Rules that the log can't judge, or only in part: the new ones, then the old ones. */
+  readonly notes: readonly ReportedNote[];
   /** What else a reader has to know to judge the figures. */
   readonly remarks: readonly string[];
 }

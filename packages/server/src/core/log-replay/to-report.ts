@@ -1,7 +1,7 @@
 // Makes the report of a replay out of what was counted.
 
 import type { ReadSummary } from "../../access-logs/reading/read-logs.js";
-import { type JudgedRules, notesOnSpan, notesOnUnseen } from "./judged-rules.js";
+import { type JudgedRules, notesOnSpan, notesOnUnseen, type RuleNote } from "./judged-rules.js";
 import type { LogReplayInput, NamedRules } from "./log-replay-input.js";
 import { LogTally, type RuleTally, STEPS } from "./log-tally.js";
 import { KEY_STEPS, type RefusedKey } from "./refused-keys.js";
@@ -9,6 +9,7 @@ import {
   REPORT_VERSION,
   type ReplayReport,
   type ReportedKey,
+  type ReportedNote,
   type ReportedRule,
 } from "./replay-report.js";
 import type { TimeSeries } from "./time-series.js";
@@ -31,7 +32,7 @@ export interface Counted {
 export function toReport(input: LogReplayInput, counted: Counted): ReplayReport {
   const { hashKey } = input;
   const tally = counted.tally ?? new LogTally(0, { isCompared: counted.before !== undefined });
-  const { after, before } = tally;
+  const { after, before, callersRefused } = tally;
   const steps = stepsOf(tally);
   const isEmpty = tally.total === 0;
   const keys = tally.keys.toSorted();
@@ -53,8 +54,9 @@ export function toReport(input: LogReplayInput, counted: Counted): ReplayReport 
     },
     callers: {
       total: tally.callers.estimate,
-      refused: after.callersRefused.estimate,
-      refusedBefore: before?.callersRefused.estimate ?? null,
+      refused: callersRefused.after,
+      refusedBefore: before === undefined ? null : callersRefused.before,
+      areExact: tally.callers.share === 1,
     },
     series: {
       stepMs: steps.stepMs,
@@ -66,17 +68,35 @@ export function toReport(input: LogReplayInput, counted: Counted): ReplayReport 
     byKey: keys.slice(0, KEYS_MAX).map((key) => toKey(key, tally, hashKey)),
     keysLeftOut: Math.max(0, keys.length - KEYS_MAX),
     areKeysExact: tally.keys.isExact,
-    notes: [
-      ...counted.after.notes,
-      ...(isEmpty ? [] : notesOnUnseen(counted.after.rules, tally.seen)),
-      ...(isEmpty ? [] : notesOnSpan(counted.after.rules, tally.endMs - tally.startMs)),
-    ],
+    notes: toNotes(counted, tally),
     remarks: [...remarksOn(counted)],
   };
 }
 
 function toRules({ file, rules }: NamedRules): ReplayReport["rules"] {
   return { file, version: rules.version, rules: rules.rules.length };
+}
+
+/** What holds for a rule of both sides is said once. */
+function toNotes({ after, before }: Counted, tally: LogTally): ReportedNote[] {
+  const ofNew = notesOn(after, tally);
+  const ofOld = before === undefined ? [] : notesOn(before, tally);
+  const said = new Set(ofNew.map((note) => JSON.stringify(note)));
+  return [
+    ...ofNew.map((note) => ({ ...note, isAgainst: false })),
+    ...ofOld
+      .filter((note) => !said.has(JSON.stringify(note)))
+      .map((note) => ({ ...note, isAgainst: true })),
+  ];
+}
+
+function notesOn({ rules, notes }: JudgedRules, tally: LogTally): readonly RuleNote[] {
+  if (tally.total === 0) return notes;
+  return [
+    ...notes,
+    ...notesOnUnseen(rules, tally.seen),
+    ...notesOnSpan(rules, tally.endMs - tally.startMs),
+  ];
 }
 
 /** Lines name addresses. */
@@ -123,6 +143,7 @@ function toRule(
     newlyRefused: after?.newlyRefused ?? 0,
     newlyAllowed: before?.tally?.newlyAllowed ?? 0,
     keysRefused: after?.keys?.estimate ?? 0,
+    areKeysExact: (after?.keys?.share ?? 1) === 1,
     firstMs: after?.firstMs ?? null,
     lastMs: after?.lastMs ?? null,
     series: countsOf(after?.series, steps),

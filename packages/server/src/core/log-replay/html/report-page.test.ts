@@ -27,7 +27,7 @@ const REPORT: ReplayReport = {
     newlyRefused: 1,
     newlyAllowed: 0,
   },
-  callers: { total: 1, refused: 1, refusedBefore: 0 },
+  callers: { total: 1, refused: 1, refusedBefore: 0, areExact: false },
   series: { stepMs: 1_000, requests: [1, 1], refused: [0, 1], refusedBefore: [0, 0] },
   byRule: [
     {
@@ -40,6 +40,7 @@ const REPORT: ReplayReport = {
       newlyRefused: 1,
       newlyAllowed: 0,
       keysRefused: 1,
+      areKeysExact: false,
       firstMs: 1_000,
       lastMs: 1_000,
       series: [0, 1],
@@ -62,7 +63,7 @@ const REPORT: ReplayReport = {
   ],
   keysLeftOut: 3,
   areKeysExact: false,
-  notes: [{ rule: HOSTILE, isLeftOut: true, why: HOSTILE }],
+  notes: [{ rule: HOSTILE, isLeftOut: true, isAgainst: true, why: HOSTILE }],
   remarks: [HOSTILE],
 };
 

@@ -40,10 +40,10 @@ function toLead({ requests, callers, fromMs, toMs, against }: ReplayReport): Mar
   if (fromMs === null || toMs === null) return html`<p class="lead">The log has no requests.</p>`;
   const share = percent(requests.refused, requests.total);
   return html`<p class="lead">${count(requests.refused)} of ${count(requests.total)} requests (${share}) and
-${count(callers.refused)} of ${count(callers.total)} callers would have been refused${
+${about(callers)}${count(callers.refused)} of ${count(callers.total)} callers would have been refused${
     against === null
       ? ""
-      : html`; by ${against.file} it is ${count(requests.refusedBefore ?? 0)} requests of ${count(callers.refusedBefore ?? 0)} callers`
+      : html`; by ${against.file} it is ${count(requests.refusedBefore ?? 0)} requests of ${about(callers)}${count(callers.refusedBefore ?? 0)} callers`
   }.</p>
 <p>${time(fromMs)} to ${time(toMs)}, ${formatDuration(Math.max(1_000, toMs - fromMs))}.${
     against !== null &&
@@ -79,7 +79,7 @@ function toRuleRow(rule: ReportedRule, isCompared: boolean): Markup {
   return html`<tr><td>${rule.rule ?? "without a rule"}</td><td>${count(rule.matched)}</td><td>${count(rule.refused)}</td>${
     isCompared &&
     html`<td>${count(rule.refusedBefore ?? 0)}</td><td>${count(rule.newlyRefused)}</td><td>${count(rule.newlyAllowed)}</td>`
-  }<td>${rule.shadowRefused === 0 ? "" : count(rule.shadowRefused)}</td><td>${count(rule.keysRefused)}</td><td>${span(
+  }<td>${rule.shadowRefused === 0 ? "" : count(rule.shadowRefused)}</td><td>${rule.areKeysExact ? "" : "about "}${count(rule.keysRefused)}</td><td>${span(
     rule.firstMs,
     rule.lastMs,
   )}</td><td class="spark">${plot(
@@ -117,11 +117,11 @@ function toKeyRow(key: ReportedKey, isCompared: boolean): Markup {
 `;
 }
 
-function toNotes({ notes, remarks }: ReplayReport): Markup {
+function toNotes({ notes, remarks, against }: ReplayReport): Markup {
   if (notes.length + remarks.length === 0) return html``;
   return html`<section><h2>What this does not show</h2><ul>${notes.map(
-    ({ rule, why, isLeftOut }) =>
-      html`<li><b>${rule}</b>${isLeftOut && " was left out"}: ${why}.</li>`,
+    ({ rule, why, isLeftOut, isAgainst }) =>
+      html`<li>${isAgainst && against !== null && `${against.file}: `}<b>${rule}</b>${isLeftOut && " was left out"}: ${why}.</li>`,
   )}${remarks.map((remark) => html`<li>${remark}.</li>`)}</ul></section>`;
 }
 
@@ -136,6 +136,10 @@ function toLog({ log }: ReplayReport): Markup {
         html`<li>${file}:${line}: ${why}${text !== "" && html` <code>${text}</code>`}</li>`,
     )}</ul>`
   }</section>`;
+}
+
+function about({ areExact }: ReplayReport["callers"]): string {
+  return areExact ? "" : "about ";
 }
 
 function span(firstMs: number | null, lastMs: number | null): string {
