@@ -1,12 +1,13 @@
 // The answer to a tenant that asks what it has used: the status of its durable quotas, and its usage by day. A caller
 // sees only the accounts of its own tenant, as identified by its API key or token. Asking is limited as for `GET
-// /rate_limit`.
+// /rate_limit`, and usage-report-cache.ts bounds how often the database is read.
 
 import { type ReportCaller, toJsonReply } from "sluice/http";
 import type { Facts } from "sluice/rules";
 import type { Core } from "../core/core.js";
 import type { LedgerReader } from "../ledger/queries/ledger-reader.js";
 import { USAGE_SPAN_MS } from "../ledger/usage/daily-usage.js";
+import { UsageReportCache } from "./usage-report-cache.js";
 
 /** Where the days of tenants begin that the control plane does not know, as on the admin port. */
 const TIME_ZONE_OTHERWISE = "UTC";
@@ -17,13 +18,18 @@ export function toUsageReport({
   findTenant,
   clock,
 }: Pick<Core, "readLedger" | "findTenant" | "clock">): ReportCaller {
+  const cache = new UsageReportCache(clock);
   return async ({ tenant }: Facts) => {
     if (typeof tenant !== "string" || tenant === "") return refuse(403, NO_TENANT);
     if (!TENANT_NAME.test(tenant)) return refuse(403, OTHER_NAME);
     if (readLedger === undefined) return refuse(404, NO_LEDGER);
-    const nowMs = clock.wall?.() ?? clock.now();
-    const timeZone = findTenant?.(tenant)?.timeZone ?? TIME_ZONE_OTHERWISE;
-    return toJsonReply(await readTenant(await readLedger(), { tenant, timeZone, nowMs }));
+    const report = await cache.get(tenant, async () => {
+      const timeZone = findTenant?.(tenant)?.timeZone ?? TIME_ZONE_OTHERWISE;
+      const ledger = await readLedger();
+      const nowMs = clock.wall?.() ?? clock.now();
+      return readTenant(ledger, { tenant, timeZone, nowMs });
+    });
+    return report === undefined ? BUSY : toJsonReply(report);
   };
 }
 
@@ -51,12 +57,22 @@ async function readTenant(
   return {
     tenant,
     timeZone,
+    asOfMs: nowMs,
     quotas: quotas.map(({ accountId: _, subject: _subject, ...shown }) => shown),
     usage,
   };
 }
 
-function refuse(status: 403 | 404, detail: string) {
-  const title = status === 403 ? "Forbidden" : "Not Found";
-  return toJsonReply({ type: "about:blank", title, status, detail }, status);
+const TITLES = { 403: "Forbidden", 404: "Not Found", 503: "Service Unavailable" };
+
+function refuse(status: keyof typeof TITLES, detail: string) {
+  return toJsonReply({ type: "about:blank", title: TITLES[status], status, detail }, status);
+}
+
+/** The answer while more tenants ask than can be read soon. */
+const BUSY = toBusy();
+
+function toBusy() {
+  const { fields, ...reply } = refuse(503, "the usage of many others is being read; try again");
+  return { ...reply, fields: [...fields, "Retry-After", "5"] };
 }
