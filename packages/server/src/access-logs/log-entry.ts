@@ -1,5 +1,5 @@
 // What one line of an access log says of its request. One entry is filled in again for every line, and is the facts by
-// which the request is decided: a log of ten million lines makes no ten million objects.
+// which the request is decided: a log of ten million lines does not make ten million objects.
 
 import type { Facts } from "sluice/rules";
 import { toIpv4Text } from "./ipv4.js";

@@ -2,7 +2,7 @@
 
 import type { FormatFacts } from "../log-format.js";
 
-/** The facts that all formats have; those of none are all. */
+/** The facts that all formats have; all facts if there are no formats. */
 export function sharedFacts(all: readonly FormatFacts[]): FormatFacts {
   const every = (has: (facts: FormatFacts) => boolean) => all.every(has);
   return {

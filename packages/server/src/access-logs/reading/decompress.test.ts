@@ -3,6 +3,8 @@ import { decompress } from "./decompress.js";
 
 const BLOCK_BYTES = 128 * 1024;
 const BLOCKS = 4_096;
+/** The end of the XXH64 of the blocks below, which Node.js checks from 22.15 on. */
+const CHECKSUM = Buffer.from([0xfc, 0x9e, 0x1d, 0xb9]);
 
 /** A frame of zstd in which every block is four bytes that stand for 128 KiB of one character. */
 function zstdBomb(blockCount = BLOCKS): Buffer {
@@ -31,6 +33,31 @@ describe("decompressing zstd", () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(128 * 1024 * 1024);
     await pieces.return(undefined);
   });
+
+  it.each([1, 100, 1_000_000])(
+    "joins the blocks of a frame, whose checksum follows, in chunks of %d bytes",
+    async (chunkBytes) => {
+      const blocks = Array.from({ length: 40 }, (_, at) => Buffer.from(`line ${at}\n`.repeat(9)));
+      const frame = Buffer.concat([
+        // The magic number, a checksum and a window of 128 KiB.
+        Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0x04, 0x38]),
+        ...blocks.flatMap((block, at) => {
+          const head = Buffer.alloc(3);
+          head.writeUIntLE((block.length << 3) | (at === blocks.length - 1 ? 1 : 0), 0, 3);
+          return [head, block];
+        }),
+        CHECKSUM,
+      ]);
+      async function* inChunks() {
+        for (const bytes of [frame, frame])
+          for (let at = 0; at < bytes.length; at += chunkBytes)
+            yield bytes.subarray(at, at + chunkBytes);
+      }
+      const parts: Buffer[] = [];
+      for await (const piece of decompress(inChunks())) parts.push(Buffer.from(piece));
+      expect(Buffer.concat(parts)).toEqual(Buffer.concat([...blocks, ...blocks]));
+    },
+  );
 
   it("gives every byte of it", async () => {
     let bytes = 0;

@@ -13,7 +13,10 @@ export type Compression = "gzip" | "zstd" | "none";
 export function compressionOf(head: Uint8Array): Compression {
   if (head[0] === 0x1f && head[1] === 0x8b) return "gzip";
   const isZstd = head[0] === 0x28 && head[1] === 0xb5 && head[2] === 0x2f && head[3] === 0xfd;
-  return isZstd ? "zstd" : "none";
+  // A frame to be skipped, with which pzstd begins its files.
+  const isSkippable =
+    (head[0] & 0xf0) === 0x50 && head[1] === 0x2a && head[2] === 0x4d && head[3] === 0x18;
+  return isZstd || isSkippable ? "zstd" : "none";
 }
 
 /**

@@ -17,7 +17,7 @@ export interface LogSource {
   /** As it is called in messages. */
   readonly name: string;
   readonly format: LogFormat;
-  /** Its size as it is stored; undefined for the standard input. */
+  /** Its size as it is stored; undefined for the standard input and other pipes. */
   readonly sizeBytes: number | undefined;
   /**
    * Its bytes, decompressed, in chunks that are valid until the next is asked for. `onRead` is called with bytes as they
@@ -64,7 +64,10 @@ interface Opened {
 }
 
 async function openFile(path: string, choice: FormatChoice): Promise<Opened> {
-  const { size } = await stat(path);
+  const stats = await stat(path);
+  // What was read of a pipe, as `<(zcat access.log.gz)` is one, can't be read again.
+  if (!stats.isFile()) return openStream({ name: path, stream: readStored(path) }, choice);
+  const { size } = stats;
   const { head, isCompressed } = await readHeadOf(path);
   const format = mustDetect(path, head, choice);
   const open: LogSource["open"] = (onRead) =>
@@ -109,8 +112,12 @@ async function readHeadOf(path: string): Promise<{ head: Buffer; isCompressed: b
   return { head, isCompressed };
 }
 
-async function* streamFile(path: string, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
-  yield* countBytes(createReadStream(path, { highWaterMark: CHUNK_BYTES }), onRead);
+function streamFile(path: string, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
+  return countBytes(readStored(path), onRead);
+}
+
+function readStored(path: string): AsyncIterable<Buffer> {
+  return createReadStream(path, { highWaterMark: CHUNK_BYTES });
 }
 
 /** Reads one chunk while the other is worked on, and both over and over again: a new buffer is not in any cache. */
@@ -149,13 +156,14 @@ async function* countBytes(
   }
 }
 
-/** The first bytes of a log, and the rest if it `isKept`. Damage further on is reported when it is read. */
+/** The first bytes of a log, and the rest if it `isKept`. Damage is reported when the rest is read. */
 async function readHead(
   chunks: AsyncGenerator<Buffer>,
   isKept = false,
-): Promise<{ readonly head: Buffer; readonly rest: AsyncGenerator<Buffer> }> {
+): Promise<{ readonly head: Buffer; readonly rest: AsyncIterable<Buffer> }> {
   const parts: Buffer[] = [];
   let bytes = 0;
+  let rest: AsyncIterable<Buffer> = chunks;
   try {
     while (bytes < HEAD_BYTES) {
       const { value, done } = await chunks.next();
@@ -164,10 +172,16 @@ async function readHead(
       bytes += value.length;
     }
   } catch (error) {
-    if (isKept || isOfFileSystem(error)) throw error;
+    if (isOfFileSystem(error)) throw error;
+    rest = damaged(error);
   }
   if (!isKept) await chunks.return(undefined).catch(() => {});
-  return { head: Buffer.concat(parts), rest: chunks };
+  return { head: Buffer.concat(parts), rest };
+}
+
+/** Nothing but an error. */
+function damaged(error: unknown): AsyncIterable<Buffer> {
+  return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) };
 }
 
 function isOfFileSystem(error: unknown): boolean {

@@ -1,9 +1,10 @@
+import { execFileSync, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { type LoggedRequest, makeFolder, toLogLine } from "sluice-test-servers";
 import { describe, expect, it } from "vitest";
-import { NO_NEEDS } from "../log-entry.js";
+import { type EntryNeeds, NO_NEEDS } from "../log-entry.js";
 import { LINE_BYTES_MAX } from "./line-splitter.js";
 import { type LogInput, openSources } from "./log-source.js";
 import { type ReadSummary, readLogs } from "./read-logs.js";
@@ -114,9 +115,24 @@ describe("lines", () => {
     const text = Array.from({ length: 1_000 }, (_, at) => line(at % 2, { path: `/${at}` })).join(
       "\n",
     );
-    const { requests, late } = await read([inPieces(text, 4_096)], { linesMax: 64 });
+    const { requests, late, lateForRoom } = await read([inPieces(text, 4_096)], { linesMax: 64 });
     expect(requests).toHaveLength(1_000);
     expect(late).toBeGreaterThan(0);
+    expect(lateForRoom).toBe(late);
+  });
+
+  it("stay as they come without a window, those of an earlier time are late", async () => {
+    const text = [5, 3, 4, 6].map((at) => line(at)).join("\n");
+    const { requests, late, lateForRoom } = await read([inPieces(text, 50)], { windowMs: 0 });
+    expect(requests).toEqual(["/5 5", "/3 5", "/4 5", "/6 6"]);
+    expect({ late, lateForRoom }).toEqual({ late: 2, lateForRoom: 0 });
+  });
+
+  it("are of whole seconds or not", async () => {
+    const text = [0, 1].map((at) => line(at)).join("\n");
+    expect((await read([inPieces(text, 50)])).isWholeSeconds).toBe(true);
+    const finer = text.replace(":01 +0000", ":01.250 +0000");
+    expect((await read([inPieces(finer, 50)])).isWholeSeconds).toBe(false);
   });
 });
 
@@ -170,6 +186,77 @@ describe("files", () => {
       expect(files[0]?.problem).toMatch(/^damaged or cut off: /);
     },
   );
+
+  it.each(["gzip", "zstd"])(
+    "of %s that are cut off are the same from the standard input, however short",
+    async (kind) => {
+      const text = days.map(textOf).join("");
+      const frame = Buffer.from(ZSTD, "base64");
+      const whole = kind === "gzip" ? gzipSync(text) : Buffer.concat([frame, frame]);
+      const cut = whole.subarray(0, whole.length - (kind === "gzip" ? 4 : 10));
+      async function* stream() {
+        yield cut;
+      }
+      const { requests, files } = await read([{ name: "standard input", stream: stream() }]);
+      expect(requests).toHaveLength(kind === "gzip" ? 6 : 3);
+      expect(files[0]?.problem).toMatch(/^damaged or cut off: /);
+    },
+  );
+
+  it("of pzstd are decompressed, which begin with a frame to be skipped", async () => {
+    const skipped = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4]);
+    const path = write("pzstd.zst", Buffer.concat([skipped, Buffer.from(ZSTD, "base64")]));
+    expect((await read([path])).requests).toEqual(["/one 0", "/two 1", "/three 2"]);
+  });
+
+  it("that are pipes are read from their start, once", async () => {
+    const text = Array.from({ length: 2_000 }, (_, at) => line(at)).join("\n");
+    for (const [name, bytes] of [
+      ["plain", Buffer.from(text)],
+      ["compressed", gzipSync(text)],
+    ] as const) {
+      const pipe = join(folder, `pipe-${name}`);
+      execFileSync("mkfifo", [pipe]);
+      const stored = write(`piped-${name}`, bytes);
+      const writing = spawn("sh", ["-c", 'cat "$0" > "$1"', stored, pipe]);
+      const { requests, files } = await read([pipe]);
+      expect(requests).toHaveLength(2_000);
+      expect(files).toMatchObject([{ name: pipe, lines: 2_000, problem: null }]);
+      writing.kill();
+    }
+  });
+
+  it("have a reader only while they are read", async () => {
+    const paths = days.map((day) => write(`lazy.${day}`, textOf(day)));
+    const sources = await openSources(paths, {});
+    const events: string[] = [];
+    const watched = sources.map((source) => ({
+      ...source,
+      format: {
+        ...source.format,
+        createReader: (needs: EntryNeeds) => {
+          events.push("reader");
+          return source.format.createReader(needs);
+        },
+      },
+      open: (onRead: (bytes: number) => void) => {
+        events.push("open");
+        return source.open(onRead);
+      },
+    }));
+    await readLogs(watched, { needs: NO_NEEDS, take: () => {} });
+    expect(events).toEqual(["reader", "open", "reader", "open", "reader", "open"]);
+  });
+
+  it("are not damaged if what takes their requests fails", async () => {
+    const sources = await openSources([write("sound.log", textOf(0))], {});
+    const take = () => {
+      throw new Error("out of order");
+    };
+    await expect(
+      readLogs(sources, { needs: NO_NEEDS, bounds: { windowMs: 0 }, take }),
+    ).rejects.toThrow("out of order");
+  });
 
   it("without any line are read as nothing", async () => {
     expect(await read([write("empty.log", "")])).toMatchObject({ lines: 0, requests: [] });

@@ -1,4 +1,4 @@
-// Reads logs line by line, of any size in bounded memory: splits chunks into lines, puts lines in the order of their
+// Reads logs of any size line by line, in bounded memory: splits chunks into lines, puts lines in the order of their
 // times and passes on what each says. Malformed lines are counted and the first of them kept; none ends the reading.
 
 import { type EntryNeeds, LogEntry } from "../log-entry.js";
@@ -38,6 +38,10 @@ export interface ReadSummary {
   readonly malformedLines: readonly MalformedLine[];
   /** Lines that came more than the window after a newer one. They were decided as if they had come with it. */
   readonly late: number;
+  /** Of these, lines that came within the window, but while more lines waited than there is room for. */
+  readonly lateForRoom: number;
+  /** Whether all times are whole seconds, as nginx logs them. */
+  readonly isWholeSeconds: boolean;
 }
 
 /** Which logs are read, for whatever purpose. */
@@ -56,7 +60,7 @@ export interface ReadOptions {
   readonly needs: EntryNeeds;
   readonly bounds?: Partial<ReorderBounds> | undefined;
   /**
-   * Called with each request, in the order of their times. The entry is the next one when it returns. Its method, path and
+   * Called with each request, in the order of their times. The entry is reused when it returns. Its method, path and
    * address are there after `fillIn`.
    */
   take(entry: LogEntry): void;
@@ -67,71 +71,74 @@ export interface ReadOptions {
 /** Malformed lines that are kept. */
 const KEPT_MAX = 5;
 const SHOWN_MAX = 120;
+const SECOND_MS = 1_000;
 
 /** Reads all logs to their ends, one after the other. */
 export async function readLogs(
   sources: readonly LogSource[],
   options: ReadOptions,
 ): Promise<ReadSummary> {
-  const reading = new Reading(sources, options);
-  await reading.readAll();
+  const reading = new Reading(options);
+  for (const source of sources) await reading.read(source);
   return reading.end();
 }
 
-/** What is known of one log while logs are read. */
+/** What is known of a log while it is read. Its reader takes megabytes, and goes with it. */
 interface OpenLog {
-  readonly source: LogSource;
+  readonly name: string;
   readonly reader: LineReader;
   /** Filled in again for each of its lines. */
   readonly entry: LogEntry;
   lines: number;
   malformed: number;
-  problem: string | null;
 }
 
 class Reading {
   readonly #options: ReadOptions;
-  readonly #logs: readonly OpenLog[];
+  readonly #windowMs: number;
+  readonly #files: ReadFile[] = [];
   readonly #buffer: ReorderBuffer;
   readonly #malformedLines: MalformedLine[] = [];
   #late = 0;
+  #lateForRoom = 0;
   #latestMs = 0;
+  #isWholeSeconds = true;
 
-  constructor(sources: readonly LogSource[], options: ReadOptions) {
+  constructor(options: ReadOptions) {
     this.#options = options;
     const bounds = { ...REORDER_BOUNDS, ...options.bounds };
+    this.#windowMs = bounds.windowMs;
     this.#buffer = new ReorderBuffer(bounds, (entry) => this.#take(entry));
-    this.#logs = sources.map((source) => {
-      const reader = source.format.createReader(options.needs);
-      return { source, reader, entry: new LogEntry(), lines: 0, malformed: 0, problem: null };
-    });
   }
 
-  async readAll(): Promise<void> {
-    for (const log of this.#logs) {
-      const splitter = new LineSplitter({
-        line: (bytes, from, to, number) => this.#add(log, bytes, from, to, number),
-        tooLong: (start, number, why) => {
-          log.lines++;
-          this.#fail(log, why, start, 0, start.length, number);
-        },
-      });
-      try {
-        for await (const chunk of log.source.open((bytes) => this.#options.onRead?.(bytes)))
-          splitter.split(chunk);
-      } catch (error) {
-        if ((error as { syscall?: unknown }).syscall !== undefined) throw error;
-        log.problem = `damaged or cut off: ${(error as Error).message}`;
-      }
-      splitter.end();
-    }
+  /** Reads one log to its end. */
+  async read(source: LogSource): Promise<void> {
+    const { name, format } = source;
+    const reader = format.createReader(this.#options.needs);
+    const log: OpenLog = { name, reader, entry: new LogEntry(), lines: 0, malformed: 0 };
+    const splitter = new LineSplitter({
+      line: (bytes, from, to, number) => this.#add(log, bytes, from, to, number),
+      tooLong: (start, number, why) => {
+        log.lines++;
+        this.#fail(log, why, start, 0, start.length, number);
+      },
+    });
+    let problem: string | null = null;
+    const chunks = untilDamage(
+      source.open((bytes) => this.#options.onRead?.(bytes)),
+      (why) => {
+        problem = why;
+      },
+    );
+    for await (const chunk of chunks) splitter.split(chunk);
+    splitter.end();
+    const { lines, malformed } = log;
+    this.#files.push({ name, format: format.title, lines, malformed, problem });
   }
 
   end(): ReadSummary {
     this.#buffer.flush();
-    const files = this.#logs.map(({ source, lines, malformed, problem }) => {
-      return { name: source.name, format: source.format.title, lines, malformed, problem };
-    });
+    const files = this.#files;
     const sum = (count: (file: ReadFile) => number) =>
       files.reduce((total, file) => total + count(file), 0);
     return {
@@ -140,6 +147,8 @@ class Reading {
       malformed: sum(({ malformed }) => malformed),
       malformedLines: this.#malformedLines,
       late: this.#late,
+      lateForRoom: this.#lateForRoom,
+      isWholeSeconds: this.#isWholeSeconds && this.#latestMs > 0,
     };
   }
 
@@ -152,10 +161,15 @@ class Reading {
 
   #take(entry: LogEntry): void {
     // Time never goes back: a line that comes too late is decided when it comes.
-    if (entry.atMs < this.#latestMs) {
+    const { atMs } = entry;
+    if (atMs < this.#latestMs) {
       this.#late++;
+      if (this.#buffer.wasFull && this.#latestMs - atMs <= this.#windowMs) this.#lateForRoom++;
       entry.atMs = this.#latestMs;
-    } else this.#latestMs = entry.atMs;
+    } else if (atMs > this.#latestMs) {
+      this.#latestMs = atMs;
+      if (atMs % SECOND_MS !== 0) this.#isWholeSeconds = false;
+    }
     this.#options.take(entry);
   }
 
@@ -163,6 +177,19 @@ class Reading {
     log.malformed++;
     if (this.#malformedLines.length >= KEPT_MAX) return;
     const text = bytes.toString("utf8", from, Math.min(to, from + SHOWN_MAX));
-    this.#malformedLines.push({ file: log.source.name, line, why, text });
+    this.#malformedLines.push({ file: log.name, line, why, text });
+  }
+}
+
+/** Chunks up to where a log is damaged, which is reported. What their consumer throws is not damage, and passes. */
+async function* untilDamage(
+  chunks: AsyncIterable<Buffer>,
+  report: (problem: string) => void,
+): AsyncGenerator<Buffer> {
+  try {
+    yield* chunks;
+  } catch (error) {
+    if ((error as { syscall?: unknown }).syscall !== undefined) throw error;
+    report(`damaged or cut off: ${(error as Error).message}`);
   }
 }

@@ -41,6 +41,7 @@ export class ReorderBuffer {
   #count = 0;
   #bytesHeld = 0;
   #isInOrder = true;
+  #wasFull = false;
   #oldestMs = Number.POSITIVE_INFINITY;
   #newestMs = Number.NEGATIVE_INFINITY;
 
@@ -63,8 +64,18 @@ export class ReorderBuffer {
     this.#plain.isPlain = true;
   }
 
+  /** Whether requests ever had to go before their turn, since there was no room for more. */
+  get wasFull(): boolean {
+    return this.#wasFull;
+  }
+
   /** Adds the request of a line of so many bytes, and takes out those whose turn has come. */
   add(entry: LogEntry, lineBytes: number): void {
+    if (this.#bounds.windowMs === 0) this.#take(entry);
+    else this.#keep(entry, lineBytes);
+  }
+
+  #keep(entry: LogEntry, lineBytes: number): void {
     const at = this.#count++;
     const { atMs } = entry;
     this.#timesMs[at] = atMs;
@@ -92,6 +103,7 @@ export class ReorderBuffer {
   }
 
   #releaseHalf(): void {
+    this.#wasFull = true;
     this.#putInOrder();
     this.#release(this.#timesMs[this.#count >> 1]);
   }
