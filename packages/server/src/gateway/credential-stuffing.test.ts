@@ -34,16 +34,18 @@ async function startSite(preset: object = PRESET) {
     config: { identity: { trustedProxies: ["loopback"] } },
     core: { clock },
   } as never);
-  const logIn = (ip: string, username: string, password = "wrong") =>
+  const send = (ip: string, body: string, type = "application/json") =>
     new Promise<number>((resolve, reject) => {
-      const headers = { "content-type": "application/json", "x-forwarded-for": ip };
+      const headers = { "content-type": type, "x-forwarded-for": ip };
       const sent = request(`${url}/login`, { method: "POST", agent, headers }, (response) => {
         response.resume().on("end", () => resolve(response.statusCode ?? 0));
       });
       sent.on("error", reject);
-      sent.end(JSON.stringify({ username, password }));
+      sent.end(body);
     });
-  return { logIn, reached, clock, policy: core.policy };
+  const logIn = (ip: string, username: string, password = "wrong") =>
+    send(ip, JSON.stringify({ username, password }));
+  return { logIn, send, reached, clock, policy: core.policy };
 }
 
 describe("credential stuffing", () => {
@@ -51,7 +53,10 @@ describe("credential stuffing", () => {
     const { logIn, reached, clock, policy } = await startSite();
     for (let i = 0; i < 40; i++) await logIn("203.0.113.7", `user-${i}`);
     expect(reached).toHaveLength(20);
-    const facts = { method: "POST", path: "/login", ip: "203.0.113.7" };
+    const facts = {
+      ...{ method: "POST", path: "/login", ip: "203.0.113.7" },
+      body: { username: "anna" },
+    };
     expect(await policy.peek(facts)).toMatchObject({ reason: "blocked", rule: "login-address" });
     // It goes on as soon as it may.
     clock.advance(MINUTE_MS);
@@ -70,6 +75,19 @@ describe("credential stuffing", () => {
     const { logIn, reached } = await startSite();
     for (let i = 0; i < 40; i++) await logIn(`10.${i}.0.1`, i % 2 === 0 ? "Anna" : " anna ");
     expect(reached).toHaveLength(10);
+  });
+
+  it.each([
+    ["is too large to be read", `{"username":"anna","pad":"${"x".repeat(17_000)}"}`, undefined],
+    ["is of another type", '{"username":"anna"}', "text/plain"],
+    ["names two accounts", "username=anna&username=anna", "application/x-www-form-urlencoded"],
+    ["names none", '{"password":"wrong"}', undefined],
+  ])("does not get around the limit of an account with a body that %s", async (_, body, type) => {
+    const { send, reached } = await startSite();
+    const statuses = new Set<number>();
+    for (let i = 0; i < 3; i++) statuses.add(await send(`10.${i}.0.1`, body, type));
+    expect(reached).toEqual([]);
+    expect([...statuses]).toEqual([403]);
   });
 
   it("in parallel gets no more attempts through than one after another", async () => {

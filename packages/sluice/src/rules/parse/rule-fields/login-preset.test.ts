@@ -25,7 +25,7 @@ rules:
   - id: login-account
     match: { path: /login, methods: [POST] }
     key: body:email
-    onMissing: skip
+    onMissing: refuse
     limit: 10/15m
     when: { status: [401, 403] }
 `;

@@ -94,8 +94,9 @@ function toWrittenRules(given: Written): readonly Written[] {
     {
       id: `${id}-account`,
       key: value("account"),
-      // Requests without the name of an account are counted by address anyway.
-      onMissing: "skip",
+      // A body that can't be read (too large, compressed, a field twice) has no name. Were it let through, an attacker
+      // with many addresses could guess without a limit.
+      onMissing: "refuse",
       limit: value("perAccount"),
       ...common,
     },
