@@ -149,6 +149,56 @@ describe("what blocks no caller", () => {
     expect(raised()).toEqual([]);
   });
 
+  it("refusals only because requests under way have reserved the limit, until those have failed", async () => {
+    const { policy, raised } = stand({ when: { status: [401] } });
+    const [first, second] = [await policy.admit(facts), await policy.admit(facts)];
+    for (let i = 0; i < 20; i++) {
+      expect(await policy.admit(facts)).toMatchObject({ allowed: false, reason: "limit" });
+    }
+    expect(raised()).toEqual([]);
+    await first.finish({ status: 401 });
+    for (let i = 0; i < 20; i++) await policy.admit(facts);
+    expect(raised()).toEqual([]);
+    await second.finish({ status: 401 });
+    for (let i = 0; i < 3; i++) await policy.admit(facts);
+    expect(raised()).toHaveLength(1);
+  });
+
+  it("a reservation that stays open excuses refusals for a minute at most", async () => {
+    const { policy, raised, clock } = stand({ when: { status: [401] } });
+    await policy.admit(facts);
+    await policy.admit(facts);
+    clock.advance(MINUTE_MS - 1);
+    for (let i = 0; i < 20; i++) await policy.admit(facts);
+    expect(raised()).toEqual([]);
+    clock.advance(1);
+    for (let i = 0; i < 3; i++) await policy.admit(facts);
+    expect(raised()).toHaveLength(1);
+  });
+
+  it("a reservation excuses a request only if it is large enough", async () => {
+    const { policy, raised } = stand({ when: { status: [401] } });
+    const failed = await policy.admit(facts);
+    await failed.finish({ status: 401 });
+    await policy.admit(facts);
+    for (let i = 0; i < 3; i++) await policy.admit(facts, { cost: 2 });
+    expect(raised()).toHaveLength(1);
+  });
+
+  it("a refusal that a pass lifts", async () => {
+    const { policy, raised } = stand();
+    const redeem = () => {
+      policy.refund("login", KEY, 1);
+      return true;
+    };
+    for (let i = 0; i < 20; i++) {
+      expect(await policy.admit(facts, { redeem })).toMatchObject({ allowed: true });
+    }
+    expect(raised()).toEqual([]);
+    for (let i = 0; i < 3; i++) await policy.admit(facts, { redeem: () => false });
+    expect(raised()).toHaveLength(1);
+  });
+
   it("refusals of a fallback, which say nothing about the caller", async () => {
     const store = new RemoteStore();
     const { ask, raised } = stand({ onStoreFailure: "closed" }, { store });

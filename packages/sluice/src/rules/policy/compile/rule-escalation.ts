@@ -11,11 +11,13 @@ import {
 } from "../../../stores/escalation/refusal-counts.js";
 import type { Rule } from "../../rule.js";
 import type { Lane } from "./lanes.js";
+import { OpenReservations } from "./rule-escalation-reservations.js";
 import type { RuleLimit } from "./rule-limits.js";
 
 /** Counts the refusals of all rules of a policy. It outlives any set of rules. */
 export class RuleEscalations {
   readonly #counts: RefusalCounts;
+  readonly #reservations = new OpenReservations();
 
   constructor(clock: Clock, reports: Omit<RefusalCountsOptions, "clock">) {
     this.#counts = new RefusalCounts({ clock, ...reports });
@@ -31,7 +33,8 @@ export class RuleEscalations {
     if (escalate === undefined || rule.onExceed === "shadow") return undefined;
     const scopes = lists.flat().map(({ counter }) => counter.scope);
     const blockScopes = [...new Set([id, ...scopes])];
-    return new RuleEscalation(this.#counts, { store, scope: id, blockScopes, terms: escalate });
+    const place = { store, scope: id, blockScopes, terms: escalate };
+    return new RuleEscalation(this.#counts, place, this.#reservations);
   }
 
   /** Reports no more. */
@@ -44,14 +47,32 @@ export class RuleEscalations {
 export class RuleEscalation {
   readonly #counts: RefusalCounts;
   readonly #place: EscalationPlace;
+  readonly #reservations: OpenReservations;
 
-  constructor(counts: RefusalCounts, place: EscalationPlace) {
+  constructor(counts: RefusalCounts, place: EscalationPlace, reservations: OpenReservations) {
     this.#counts = counts;
     this.#place = place;
+    this.#reservations = reservations;
   }
 
   /** Counts a verdict, if it is a refusal that counts. `scope` is where the request was counted. */
   note(key: string, scope: string, verdict: Verdict, nowMs: number): void {
     if (isCounted(verdict)) this.#counts.note(this.#place, key, scope, nowMs);
+  }
+
+  /** A request has reserved units until its response shows whether it counts. */
+  reserve(key: string, units: number, nowMs: number): void {
+    this.#reservations.add(this.#place.scope, key, units, nowMs);
+  }
+
+  /** Such a request has ended. */
+  release(key: string, units: number): void {
+    this.#reservations.remove(this.#place.scope, key, units);
+  }
+
+  /** Whether a request of so many units would have passed without what others under way have reserved. */
+  isExcused(key: string, units: number, { remaining }: Verdict, nowMs: number): boolean {
+    const reserved = this.#reservations.unitsOf(this.#place.scope, key, nowMs);
+    return reserved > 0 && remaining + reserved >= units;
   }
 }

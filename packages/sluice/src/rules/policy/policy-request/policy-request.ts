@@ -29,13 +29,14 @@ import {
 import type { CompiledRule, CompiledRules } from "../compile/compile.js";
 import { type SampleFinding, watchKey } from "../compile/key-sample.js";
 import type { CostFunctions } from "../cost.js";
-import { HeldCharges, type SettleContext } from "../held-charges/held-charges.js";
+import type { HeldCharges, SettleContext } from "../held-charges/held-charges.js";
 import { type AdmitOptions, type Identify, WITH_BODY, WITHOUT_BODY } from "./admit-options.js";
 import { CallerRefusal } from "./caller-refusal.js";
 import { isOneLane, toLanes } from "./charge-lanes.js";
 import { toDecideOptions } from "./decide-options.js";
 import type { OperatorRefusals } from "./operator-refusals.js";
 import { PolicyDecision, type RefusalCause, toMissing } from "./policy-decision.js";
+import { RequestHolds } from "./policy-request-holds.js";
 
 /** What all requests of a policy share. */
 export interface RequestContext extends SettleContext {
@@ -298,7 +299,7 @@ export class PolicyRequest implements ChargeContext {
     this.#note(results);
     if (allowed) this.#takenResults = this.#results.length;
     if (receipts.length > 0) {
-      this.#held ??= new HeldCharges(this.context);
+      this.#held ??= new RequestHolds(this.context);
       this.#held.add(charges, receipts);
     }
     return mayGoOn;
@@ -310,7 +311,7 @@ export class PolicyRequest implements ChargeContext {
     if (!this.#isInOrder) this.#results = this.#results.toSorted(byOrder);
     const { version } = this.compiled.ruleSet;
     if (allowed) return new PolicyDecision(version, this.#results, this.#toHeld(), undefined);
-    noteRefusals(this.#results, this.nowMs);
+    if (this.#options.redeem === undefined) noteRefusals(this.#results, this.nowMs);
     const given = this.#held?.cancel();
     const decision = new PolicyDecision(version, this.#results, undefined, this.#cause);
     return isThenable(given) ? given.then(() => decision) : decision;
@@ -341,9 +342,7 @@ export class PolicyRequest implements ChargeContext {
   #fail(error: unknown): Promise<never> {
     const given = this.#held?.cancel();
     if (!isThenable(given)) throw error;
-    return given.then(() => {
-      throw error;
-    });
+    return given.then(() => Promise.reject(error));
   }
 }
 

@@ -3,13 +3,15 @@
 
 import { andThen, type MaybePromise, notify } from "../../../base/maybe-promise.js";
 import type { Facts } from "../../facts.js";
+import { noteRefusals } from "../charges/note-refusals.js";
 import type { AdmitOptions } from "./admit-options.js";
 import type { PolicyDecision } from "./policy-decision.js";
 import type { PolicyRequest } from "./policy-request.js";
 
 /**
  * Decides a request, and once more if `options.redeem` says that what refused it was lifted. By then all that rules
- * ask about is known, so that nothing is read or verified a second time.
+ * ask about is known, so that nothing is read or verified a second time. A refusal counts for escalation only if it was
+ * not lifted: a caller that solves challenges is not blocked for it.
  */
 export function admitOrRedeem(
   request: PolicyRequest,
@@ -19,9 +21,15 @@ export function admitOrRedeem(
   const { redeem } = options;
   return andThen(request.admit(), (decision) => {
     if (decision.allowed || redeem === undefined) return decision;
-    const known = { ...options, identify: undefined, resolvesApiKey: false, nowMs: undefined };
-    const again = () => toRequest(request.normalized.facts, known).admit();
-    return andThen(redeem(decision), (isLifted) => (isLifted ? again() : decision));
+    const known = {
+      ...options,
+      ...{ identify: undefined, resolvesApiKey: false, nowMs: undefined, redeem: undefined },
+    };
+    return andThen(redeem(decision), (isLifted) => {
+      if (isLifted) return toRequest(request.normalized.facts, known).admit();
+      noteRefusals(decision.charges, request.nowMs);
+      return decision;
+    });
   });
 }
 
