@@ -221,6 +221,31 @@ describe("an operator", () => {
   });
 });
 
+describe("an operator who ends a block", () => {
+  it.each([
+    ["whose rule limits only its tiers", { limit: "unlimited", tiers: { pro: "2/day" } }],
+    ["of a key with an override", { overrides: { [KEY]: "2/day" } }],
+  ])("%s also forgets the level", async (_, rule) => {
+    const { policy, raised } = stand(rule);
+    const pro = { ...facts, tier: "pro" };
+    for (let i = 0; i < 5; i++) await policy.admit(pro);
+    expect(await policy.admit(pro)).toMatchObject({ reason: "blocked" });
+    expect(await policy.unblock("login", KEY)).toBe(true);
+    for (let i = 0; i < 3; i++) expect(await policy.admit(pro)).toMatchObject({ reason: "limit" });
+    expect(raised().map((event) => "level" in event && event.level)).toEqual([1, 1]);
+  });
+
+  it("does so for a key that an override has made unlimited meanwhile", async () => {
+    const { ask, policy, raised } = stand();
+    await ask(5);
+    policy.replace({ version: 1, rules: [{ ...RULE, overrides: { [KEY]: "unlimited" } }] });
+    expect(await policy.unblock("login", KEY)).toBe(true);
+    policy.replace({ version: 1, rules: [RULE] });
+    expect(await ask(3)).toMatchObject({ reason: "limit" });
+    expect(raised().at(-1)).toMatchObject({ level: 1 });
+  });
+});
+
 describe("the single-rule path", () => {
   it.each([
     ["on the fast path", {}],

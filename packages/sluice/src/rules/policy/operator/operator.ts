@@ -47,19 +47,25 @@ export class RuleKey {
     );
   }
 
-  /** Returns whether there was a block. */
+  /**
+   * Ends the key's blocks everywhere under the rule, also where its override or the rule itself has no limit now, and
+   * forgets its level, which is kept under the id of the rule. Returns whether there was a block.
+   */
   unblock(options?: TimeOptions): MaybePromise<boolean> {
     const nowMs = this.#nowMs(options);
-    const { store } = this.#rule.lane;
+    const { lane, definition } = this.#rule;
+    const charges = this.#toCharges(this.#blockPlaces(), 0, nowMs);
     let wasBlocked = false;
-    const ended = inBatches(
-      this.#charges(0, nowMs, () => true),
-      (some) =>
-        andThen(unblockCharges(store, some, nowMs), (was) => {
-          wasBlocked ||= was;
-        }),
+    const ended = inBatches(charges, (some) =>
+      andThen(unblockCharges(lane.store, some, nowMs), (was) => {
+        wasBlocked ||= was;
+      }),
     );
-    return andThen(ended, () => wasBlocked);
+    const isDone = charges.some(({ counter }) => counter.scope === definition.id);
+    const forgotten = isDone
+      ? ended
+      : andThen(ended, () => lane.store.unblock(definition.id, this.#key));
+    return andThen(forgotten, () => wasBlocked);
   }
 
   /** How long the longest block of the key still lasts; see `Policy.blockedMs`. */
@@ -112,13 +118,22 @@ export class RuleKey {
   }
 
   #charges(cost: number, nowMs: number, isMeant: (limit: RuleLimit) => boolean): Charge[] {
+    return this.#toCharges(this.#limits().filter(isMeant), cost, nowMs);
+  }
+
+  #toCharges(limits: readonly RuleLimit[], cost: number, nowMs: number): Charge[] {
     const key = this.#key;
-    return this.#limits()
-      .filter(isMeant)
-      .map(({ counter, kind }) => {
-        const countedMs = kind.isQuota ? wallMsOf(this.#clock) : nowMs;
-        return { counter, key, cost, nowMs: countedMs, isAnyTier: true };
-      });
+    return limits.map(({ counter, kind }) => {
+      const countedMs = kind.isQuota ? wallMsOf(this.#clock) : nowMs;
+      return { counter, key, cost, nowMs: countedMs, isAnyTier: true };
+    });
+  }
+
+  /** The limits under which the key may be blocked: an escalation blocks it in the rule and all of its tiers. */
+  #blockPlaces(): readonly RuleLimit[] {
+    const { limits, tiers } = this.#rule;
+    const shared = this.#inCalendar([limits, ...tiers.values()]);
+    return [...toLargest([this.#limits(), ...shared])];
   }
 
   /** The limits under which the key may be counted: its own, else those of the rule, each tier and each exception. */
