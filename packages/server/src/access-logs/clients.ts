@@ -8,6 +8,7 @@ import type { LogEntry } from "./log-entry.js";
 /** Puts the client's address into entries. */
 export class LoggedClients {
   readonly #addresses: ClientAddresses;
+  #isForwarded = false;
 
   /** @param proxies - Addresses and ranges of trusted proxies. @throws If one is not a range. */
   constructor(proxies: readonly string[]) {
@@ -17,8 +18,14 @@ export class LoggedClients {
     );
   }
 
+  /** Whether any entry so far has X-Forwarded-For. */
+  get isForwarded(): boolean {
+    return this.#isForwarded;
+  }
+
   /** Replaces the address of a proxy by that of its client. */
   find(entry: LogEntry): void {
+    if (entry.forwardedFor !== undefined) this.#isForwarded = true;
     const { ip: peer } = entry.fillIn();
     entry.ipv4 = Number.NaN;
     entry.ip = this.#addresses.of({

@@ -4,6 +4,7 @@ import { formatDuration } from "sluice/shapes";
 import type { Suggested } from "../../core/suggest/suggest-limits.js";
 import type { Suggestion, WindowSuggestion } from "../../core/suggest/suggestion.js";
 import { percent } from "../../core/suggest/suggestion-yaml.js";
+import { safe } from "./colours.js";
 import { bar } from "./plot.js";
 import { sayMalformed } from "./replay.js";
 import { formatTable } from "./table.js";
@@ -13,7 +14,7 @@ const LABELS_WIDTH = 34;
 
 /** The lines of the plot. */
 export function formatDemand(
-  { suggestion, counted, uncounted, log, fromMs, toMs }: Suggested,
+  { suggestion, counted, uncounted, log, fromMs, toMs, remarks }: Suggested,
   columns: number,
 ): string[] {
   if (suggestion === undefined) return [];
@@ -26,6 +27,7 @@ export function formatDemand(
       : [`${number(uncounted)} requests are not counted: another path, or no value for the key`]),
     "",
     ...plotOf(suggestion, columns),
+    ...(remarks.length === 0 ? [] : ["", ...remarks.map((remark) => safe(remark, 300))]),
     ...sayMalformed({ log }),
     "",
   ];

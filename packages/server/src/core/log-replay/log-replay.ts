@@ -48,6 +48,7 @@ export async function replayLogs(input: LogReplayInput): Promise<ReplayReport> {
       after,
       before,
       log,
+      clients: replay.clients,
       tally: replay.tally,
       evictions: replay.evictions,
     });
@@ -61,7 +62,8 @@ class LogReplay {
   tally: LogTally | undefined;
   readonly #after: Replay;
   readonly #before: Replay | undefined;
-  readonly #clients: LoggedClients | undefined;
+  /** Undefined if no proxy is trusted. */
+  readonly clients: LoggedClients | undefined;
   /** Undefined if the rules can't be planned. */
   readonly #planned: PlannedRequests | undefined;
   /** How the request ended that is being decided, filled in again for each. */
@@ -99,12 +101,12 @@ class LogReplay {
     this.#after = after;
     this.#before = before;
     this.#planned = planned;
-    this.#clients = trustedProxies && new LoggedClients(trustedProxies);
+    this.clients = trustedProxies && new LoggedClients(trustedProxies);
   }
 
   /** Decides a request. Returns whether the new rules allow it. */
   take(entry: LogEntry): boolean {
-    this.#clients?.find(entry);
+    this.clients?.find(entry);
     this.tally ??= new LogTally(entry.atMs, { isCompared: this.#before !== undefined });
     const planned = this.#planned?.decide(entry, this.tally);
     if (planned !== undefined) return planned;

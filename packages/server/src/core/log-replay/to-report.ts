@@ -1,7 +1,9 @@
 // Makes the report of a replay out of what was counted.
 
+import type { LoggedClients } from "../../access-logs/clients.js";
 import type { ReadSummary } from "../../access-logs/reading/read-logs.js";
 import { type JudgedRules, notesOnSpan, notesOnUnseen, type RuleNote } from "./judged-rules.js";
+import { remarksOnLog } from "./log-remarks.js";
 import type { LogReplayInput, NamedRules } from "./log-replay-input.js";
 import { LogTally, type RuleTally, STEPS } from "./log-tally.js";
 import { KEY_STEPS, type RefusedKey } from "./refused-keys.js";
@@ -23,6 +25,8 @@ export interface Counted {
   readonly after: JudgedRules;
   readonly before: JudgedRules | undefined;
   readonly log: ReadSummary;
+  /** Undefined if no proxy is trusted. */
+  readonly clients: LoggedClients | undefined;
   /** Undefined if there was no request. */
   readonly tally: LogTally | undefined;
   readonly evictions: number;
@@ -178,12 +182,8 @@ function toKey(
   };
 }
 
-function* remarksOn({ log, tally, evictions, before }: Counted): Generator<string> {
-  const problems = log.files.filter(({ problem }) => problem !== null);
-  for (const { name, problem } of problems)
-    yield `${name} is ${problem}; what came before it is counted`;
-  if (log.late > 0)
-    yield `${log.late} lines came later than the window and were decided as if they had come in order; logs of several servers have to be merged first`;
+function* remarksOn({ log, clients, tally, evictions, before }: Counted): Generator<string> {
+  yield* remarksOnLog(log, clients);
   if (evictions > 0)
     yield `${evictions} keys in use had to make room for others, as they would in a service of that size; see --keys-max`;
   if (tally !== undefined && tally.callers.share < 1)

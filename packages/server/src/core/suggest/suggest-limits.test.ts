@@ -1,6 +1,12 @@
 import { parseRules } from "sluice/rules";
-import { type LoggedRequest, makeTraffic, toLogLine } from "sluice-test-servers";
+import {
+  type LoggedRequest,
+  type LogLineFormat,
+  makeTraffic,
+  toLogLine,
+} from "sluice-test-servers";
 import { describe, expect, it } from "vitest";
+import { type FieldMap, parseFieldMap } from "../../access-logs/formats/field-map.js";
 import { openSources } from "../../access-logs/reading/log-source.js";
 import { replayLogs } from "../log-replay/log-replay.js";
 import { type Suggested, suggestFromLogs } from "./suggest-limits.js";
@@ -9,9 +15,9 @@ import { toRuleFile } from "./suggestion-yaml.js";
 
 const NOON = Date.UTC(2026, 10, 17, 12);
 
-async function open(requests: Iterable<LoggedRequest>) {
+async function open(requests: Iterable<LoggedRequest>, format: LogLineFormat = "caddy") {
   async function* stream() {
-    const lines = Array.from(requests, (request) => `${toLogLine("caddy", request)}\n`);
+    const lines = Array.from(requests, (request) => `${toLogLine(format, request)}\n`);
     yield Buffer.from(lines.join(""));
   }
   return openSources([{ name: "access.log", stream: stream() }], {});
@@ -39,6 +45,39 @@ const request = (atMs: number, changes: Partial<LoggedRequest> = {}): LoggedRequ
   ...changes,
 });
 
+/** Every kind of key that a log can have a value for. */
+const KEYS = [
+  "ip",
+  "ipPrefix:24/48",
+  "endpoint",
+  "global",
+  "user",
+  "tenant",
+  "apiKey",
+  "header:x-app",
+  "attribute:team",
+  "tenant,user",
+  "user,ip",
+];
+const FIELDS = "time=at,ip=ip,user=user,tenant=org,apiKey=key,header.x-app=app,attribute.team=team";
+
+/** Requests of which two in three name their callers. Those without a name come in bursts from one address. */
+async function* partlyNamed() {
+  for (let at = 0; at < 600; at++) {
+    const named = {
+      ip: `10.0.${at % 7}.${at % 11}`,
+      user: `u${at % 13}`,
+      org: `o${at % 5}`,
+      key: `k${at % 13}`,
+      app: `a${at % 3}`,
+      team: `t${at % 4}`,
+    };
+    const who = at % 90 >= 60 ? { ip: "203.0.113.1" } : named;
+    const line = { at: NOON + at * 40, method: "GET", path: `/${at % 9}`, ...who };
+    yield Buffer.from(`${JSON.stringify(line)}\n`);
+  }
+}
+
 describe("suggested limits", () => {
   const traffic = () =>
     makeTraffic({ requests: 8_000, callers: 1_000, startMs: NOON, perSecond: 25 });
@@ -62,6 +101,31 @@ describe("suggested limits", () => {
       if (share >= 0.01) expect(report.callers.refused).toBeGreaterThan(0);
     },
   );
+
+  it.each(KEYS)("keep to it by %s, with callers that have no value for it", async (by) => {
+    const fields = parseFieldMap(FIELDS) as FieldMap;
+    const openLog = () => openSources([{ name: "log", stream: partlyNamed() }], { fields });
+    const key = by.split(",");
+    const demand = { id: "demand", key, onMissing: "skip", limit: "1/second" };
+    for (const refuseAtMost of [0, 0.1]) {
+      const { suggestion, uncounted } = await suggestFromLogs({
+        sources: await openLog(),
+        rules: parseRules({ version: 1, rules: [demand] }),
+        refuseAtMost,
+      });
+      const { callers } = suggestion as Suggestion;
+      const rule = { by: key, path: undefined, from: "log" };
+      const text = toRuleFile(suggestion as Suggestion, rule);
+      const report = await replayLogs({
+        sources: await openLog(),
+        rules: { file: "suggested.yaml", rules: parseRules(text) },
+        keysMax: 10_000,
+      });
+      const [{ keysRefused, matched } = { keysRefused: 0, matched: 0 }] = report.byRule;
+      expect(keysRefused).toBeLessThanOrEqual(refuseAtMost * callers);
+      expect(matched).toBe(600 - uncounted);
+    }
+  });
 
   it("are what a caller needs exactly, in every window", async () => {
     // Four in a second across its edge, six in a minute, seven in all.
@@ -146,10 +210,44 @@ describe("the rule file", () => {
     const text = toRuleFile(suggestion as Suggestion, { by: ["ip"], path: "/api/*", from: "a\nb" });
     const { rules } = parseRules(text);
     expect(rules[0]).toMatchObject({ id: "per-ip", match: { paths: ["/api/*"] } });
-    expect(text).toContain("# No caller ever made more than 3 requests in 1 second.\n");
+    expect(text).toContain("# No caller ever had more than 3 requests counted in 1 second.\n");
     expect(text).toContain("No caller would have been refused.");
     expect(text).not.toContain("a\nb");
     expect(rules[0]?.limits).toHaveLength(4);
+  });
+});
+
+describe("the reasons in the rule file", () => {
+  const reasonsOf = async (format: LogLineFormat) => {
+    // Five requests in each of three seconds, spread evenly.
+    const requests = Array.from({ length: 15 }, (_, at) => request(at * 200));
+    const demand = { id: "demand", key: "ip", onMissing: "skip", limit: "1/second" };
+    const { suggestion, log, remarks } = await suggestFromLogs({
+      sources: await open(requests, format),
+      rules: parseRules({ version: 1, rules: [demand] }),
+      refuseAtMost: 0,
+    });
+    const { isWholeSeconds } = log;
+    const rule = { by: ["ip"], path: undefined, from: "log", isWholeSeconds };
+    return { text: toRuleFile(suggestion as Suggestion, rule), remarks };
+  };
+
+  it("say that a log of whole seconds counts two of them as one", async () => {
+    const whole = await reasonsOf("combined");
+    expect(whole.text).toContain("No caller ever had more than 10 requests counted in 1 second.");
+    expect(whole.text).toContain("so each second is counted together with the one before it.");
+    expect(whole.remarks).toEqual([expect.stringMatching(/^times in the log are whole seconds/)]);
+    const exact = await reasonsOf("caddy");
+    expect(exact.text).not.toContain("whole seconds");
+    expect(exact.remarks).toEqual([]);
+  });
+
+  it("are estimates where callers were sampled", async () => {
+    const many = makeTraffic({ requests: 4_000, callers: 4_000, startMs: NOON, perSecond: 20 });
+    const { suggestion } = await suggest(many, 0.01, { callersMax: 1_000 });
+    const rule = { by: ["ip"], path: undefined, from: "log" };
+    const text = toRuleFile(suggestion as Suggestion, rule);
+    expect(text).toMatch(/^# Limits by ip that at most about 1% of about [\d,]+ callers/);
   });
 });
 

@@ -12,6 +12,7 @@ import {
   readLogs,
 } from "../../access-logs/reading/read-logs.js";
 import { judgedRules } from "../log-replay/judged-rules.js";
+import { remarksOnLog } from "../log-replay/log-remarks.js";
 import { needsOf } from "../log-replay/needs.js";
 import { Replay } from "../replay/replay.js";
 import { Demand } from "./demand.js";
@@ -38,6 +39,8 @@ export interface Suggested {
   /** The first and the last request, in Unix milliseconds; null if there is none. */
   readonly fromMs: number | null;
   readonly toMs: number | null;
+  /** What a reader has to know of the log to judge the figures. */
+  readonly remarks: readonly string[];
   /** Why the log can't say it; undefined if it can. */
   readonly why: string | undefined;
 }
@@ -60,7 +63,8 @@ export async function suggestFromLogs(input: SuggestInput): Promise<Suggested> {
     const { counted, uncounted, fromMs, toMs, demand } = measuring;
     const suggestion = counted === 0 ? undefined : suggestLimits(demand, input.refuseAtMost);
     const [note] = judged.notes.filter(({ isLeftOut }) => isLeftOut);
-    return { suggestion, log, counted, uncounted, fromMs, toMs, why: note?.why };
+    const remarks = [...remarksOnLog(log, measuring.clients)];
+    return { suggestion, log, counted, uncounted, fromMs, toMs, remarks, why: note?.why };
   } finally {
     await measuring.close();
   }
@@ -73,18 +77,19 @@ class Measuring {
   fromMs: number | null = null;
   toMs: number | null = null;
   readonly #replay: Replay;
-  readonly #clients: LoggedClients | undefined;
+  /** Undefined if no proxy is trusted. */
+  readonly clients: LoggedClients | undefined;
   #key: string | undefined;
 
   constructor(replay: Replay, { trustedProxies, callersMax }: SuggestInput) {
     this.#replay = replay;
-    this.#clients = trustedProxies && new LoggedClients(trustedProxies);
+    this.clients = trustedProxies && new LoggedClients(trustedProxies);
     this.demand = new Demand(callersMax);
   }
 
   take(entry: LogEntry): void {
     entry.fillIn();
-    this.#clients?.find(entry);
+    this.clients?.find(entry);
     this.fromMs ??= entry.atMs;
     this.toMs = entry.atMs;
     this.#key = undefined;

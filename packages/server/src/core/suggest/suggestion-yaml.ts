@@ -11,26 +11,40 @@ export interface SuggestedRule {
   readonly path: string | undefined;
   /** What the log covers, in words, such as `access.log`. */
   readonly from: string;
+  /** Whether all times of the log are whole seconds. Default false. */
+  readonly isWholeSeconds?: boolean | undefined;
 }
 
+/** Dimensions that every request has a value for. */
+const ALWAYS = /^(?:ip|ipPrefix.*|subnet.*|endpoint|global)$/;
+
 /** The rule file. */
-export function toRuleFile(suggestion: Suggestion, { by, path, from }: SuggestedRule): string {
-  const { windows, refuseAtMost, callers } = suggestion;
+export function toRuleFile(suggestion: Suggestion, rule: SuggestedRule): string {
+  const { by, path, from } = rule;
+  const { windows, refuseAtMost, callers, isSampled } = suggestion;
+  const about = isSampled ? "about " : "";
+  const isOptional = by.some((dimension) => !ALWAYS.test(dimension));
   const kept = windows.filter(({ isImplied }) => !isImplied);
   const implied = windows.filter(({ isImplied }) => isImplied);
   return [
-    `# Limits by ${by.join(" and ")} that at most ${percent(refuseAtMost)} of ${number(callers)} callers would have met.`,
+    `# Limits by ${by.join(" and ")} that at most ${about}${percent(refuseAtMost)} of ${about}${number(callers)} callers would have met.`,
     `# Suggested from ${oneLine(from)}. Try them on the same log: sluice replay LOG --rules FILE`,
     "version: 1",
     "rules:",
     `  - id: ${toId(by)}`,
     ...(path === undefined ? [] : [`    match: { path: ${JSON.stringify(path)} }`]),
     `    key: ${by.length === 1 ? written(by[0]) : `[${by.map(written).join(", ")}]`}`,
+    ...(isOptional
+      ? [
+          `    # Requests without ${by.length === 1 ? "it" : "all of these"} were not counted here. Without this line, they are counted by address.`,
+          "    onMissing: skip",
+        ]
+      : []),
     "    # To count and report without refusing, remove the # of the next line.",
     "    # onExceed: shadow",
     "    limit:",
     ...kept.flatMap((window) => [
-      ...explain(window, suggestion).map((line) => `      # ${line}`),
+      ...explain(window, suggestion, rule).map((line) => `      # ${line}`),
       `      - slidingWindowCounter: { limit: ${window.limit}, windowMs: ${shortly(window.windowMs)} }`,
     ]),
     ...implied.map(
@@ -41,10 +55,16 @@ export function toRuleFile(suggestion: Suggestion, { by, path, from }: Suggested
   ].join("\n");
 }
 
-/** Why a limit is what it is, in sentences. */
+const SECOND_MS = 1_000;
+
+/**
+ * Why a limit is what it is, in sentences. Requests are counted as the limit counts them: those of its window, and as
+ * much of the window before it as the sliding window still covers.
+ */
 export function explain(
   { windowMs, limit, needed, callersTouched, most }: WindowSuggestion,
   { callers, isSampled }: Suggestion,
+  { isWholeSeconds = false }: Pick<SuggestedRule, "isWholeSeconds">,
 ): string[] {
   const about = isSampled ? "about " : "";
   const rounded = limit === needed ? "" : ` (${number(needed)}, rounded up)`;
@@ -57,8 +77,11 @@ export function explain(
       ? "No caller would have been refused."
       : `${about}${number(callersTouched)} (${percent(callersTouched / callers)}) would have been refused.`;
   return [
-    `${capitalize(within)} made more than ${number(limit)} ${limit === 1 ? "request" : "requests"} in ${formatDuration(windowMs)}${rounded}.`,
-    `The busiest made ${number(most)}. ${capitalize(touched)}`,
+    `${capitalize(within)} had more than ${number(limit)} ${limit === 1 ? "request" : "requests"} counted in ${formatDuration(windowMs)}${rounded}.`,
+    `The busiest had ${number(most)}. ${capitalize(touched)}`,
+    ...(isWholeSeconds && windowMs <= SECOND_MS
+      ? ["The log has whole seconds, so each second is counted together with the one before it."]
+      : []),
   ];
 }
 

@@ -8,13 +8,13 @@ export interface WindowSuggestion {
   readonly windowMs: number;
   /** The limit, in requests. */
   readonly limit: number;
-  /** What `1 - share` of callers never exceeded: the limit before it was rounded up. */
+  /** The limit before it was rounded up: what all callers but this window's part of the share never exceeded. */
   readonly needed: number;
   /** Callers that exceeded the limit; about, if callers were sampled. */
   readonly callersTouched: number;
-  /** The most of any caller. */
+  /** The most that was counted of any caller. */
   readonly most: number;
-  /** What that share of callers never exceeded: the keys are shares from 0 to 1. */
+  /** What each share of callers, from 0 to 1, never exceeded. */
   readonly quantiles: readonly { readonly share: number; readonly requests: number }[];
   /** Whether limits of shorter windows never let a caller reach it, so that it would change nothing. */
   readonly isImplied: boolean;
@@ -32,7 +32,7 @@ export interface Suggestion {
   readonly windows: readonly WindowSuggestion[];
 }
 
-/** Of the distribution of demand. */
+/** The quantiles of demand that are shown. */
 const SHARES = [0.5, 0.9, 0.99, 0.999, 1];
 
 /** The limits that follow from a demand. There must have been at least one caller. */

@@ -122,7 +122,7 @@ describe("sluice suggest", () => {
     expect(code).toBe(0);
     expect(parseRules(out).rules).toMatchObject([{ id: "per-ip" }]);
     expect(out).toMatch(
-      /# (?:No caller ever|\d+ of 100 callers never) made more than \d+ requests in 1 second/,
+      /# (?:No caller ever|\d+ of 100 callers never) had more than \d+ requests counted in 1 second/,
     );
     expect(err).toMatch(/in 1 minute +50% +\d+ +█+/);
     expect(err).toMatch(/limit +\d+ +▲/);

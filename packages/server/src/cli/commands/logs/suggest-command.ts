@@ -66,7 +66,8 @@ async function suggest(
   for (const line of formatDemand(suggested, terminal.size().columns))
     terminal.writeError(`${line}\n`);
   const from = log.files.map(({ name }) => name).join(", ");
-  terminal.write(toRuleFile(suggestion, { by, path: flags.path, from }));
+  const { isWholeSeconds } = log;
+  terminal.write(toRuleFile(suggestion, { by, path: flags.path, from, isWholeSeconds }));
 }
 
 /** The rule that makes the keys: it counts whom it can, and skips requests without a value for its key. */
