@@ -13,14 +13,39 @@ import * as kind from "../message/field-names.js";
 export function toPassedFields(raw: readonly string[], isPeerTrusted: boolean): string[] {
   const named = namedByConnection(raw);
   const passed: string[] = [];
+  let hasUnderscore = false;
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i];
     const known = kind.kindOf(name);
     const isPassed =
       known === kind.KEPT ? named?.has(name.toLowerCase()) !== true : goesOn(known, isPeerTrusted);
-    if (isPassed) passed.push(name, raw[i + 1]);
+    if (!isPassed) continue;
+    passed.push(name, raw[i + 1]);
+    hasUnderscore ||= name.includes("_");
   }
-  return passed;
+  return hasUnderscore ? withoutOtherSpellings(passed) : passed;
+}
+
+/**
+ * The fields without those that are another one's name spelt with `_`: servers that pass fields on as variables read
+ * `X_Api_Key` as `X-Api-Key`, and would see another caller than the proxy counted. Alone it stays.
+ */
+function withoutOtherSpellings(passed: readonly string[]): string[] {
+  const spellings = new Map<string, Set<string>>();
+  for (let i = 0; i < passed.length; i += 2) {
+    const name = passed[i].toLowerCase();
+    const read = name.replaceAll("_", "-");
+    const known = spellings.get(read);
+    if (known === undefined) spellings.set(read, new Set([name]));
+    else known.add(name);
+  }
+  const kept: string[] = [];
+  for (let i = 0; i < passed.length; i += 2) {
+    const name = passed[i].toLowerCase();
+    const isOther = name.includes("_") && spellings.get(name.replaceAll("_", "-"))?.size !== 1;
+    if (!isOther) kept.push(passed[i], passed[i + 1]);
+  }
+  return kept;
 }
 
 /** These are forwarded even if `Connection` names them: the client can't remove what a trusted peer says about it. */

@@ -226,4 +226,27 @@ describe("values that are passed on", () => {
     });
     expect({ ...new RequestFields(raw, 1).passedValues(false) }).toEqual({ host: "example.com" });
   });
+
+  it("are one string for several lines of a list, and a list for those of any other field", () => {
+    const lines = ["Accept", "a", "X-A", "1", "Cookie", "a=1", "accept", "b", "x-a", "2"];
+    const more = ["Cookie", "b=2", "X-A", "3", "User-Agent", "one", "User-Agent", "two"];
+    expect({ ...new RequestFields([...HOST, ...lines, ...more], 1).passedValues(false) }).toEqual({
+      host: "example.com",
+      accept: "a, b",
+      "x-a": ["1", "2", "3"],
+      cookie: "a=1; b=2",
+      "user-agent": "one",
+    });
+  });
+
+  it.each([
+    [["X-Api-Key", "1", "X_Api_Key", "2"], { "x-api-key": "1" }],
+    [["x_api-key", "1", "X-Api-Key", "2", "X-API_KEY", "3"], { "x-api-key": "2" }],
+    [["x_api-key", "1", "X-API_KEY", "2"], {}],
+    [["X_Api_Key", "1", "X_API_Key", "2"], { x_api_key: ["1", "2"] }],
+    [["api_key", "1", "X-A", "2"], { api_key: "1", "x-a": "2" }],
+  ])("of %j have no field that servers may read as another", (raw, passed) => {
+    const fields = new RequestFields([...HOST, ...raw], 1);
+    expect({ ...fields.passedValues(false) }).toEqual({ host: "example.com", ...passed });
+  });
 });

@@ -4,13 +4,13 @@
 
 import { mustBePlain, readFields, readValue } from "../message/fields.js";
 import { MalformedMessage } from "../message/malformed-message.js";
+import { type HeaderValues, toSplitValues, toValues } from "./field-values.js";
 import { toPassedFields } from "./passed-fields.js";
+
+export type { HeaderValues } from "./field-values.js";
 
 /** How the end of a body is known. */
 export type BodyFraming = "none" | "length" | "chunked";
-
-/** Fields by lower-case name; several lines of one field are joined as Node joins them. */
-export type HeaderValues = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** HTTP allows a tab there, and servers differ about whether it belongs to the value. */
 const TAB_BEHIND_FRAMING = /^(?:content-length|transfer-encoding):.*\t *\r/im;
@@ -78,7 +78,8 @@ export class RequestFields {
   }
 
   /**
-   * The fields that a proxy forwards, by name; see {@link toPassedFields}. Computed once: the fields belong to one
+   * The fields that a proxy forwards, by name; see {@link toPassedFields}. Several lines of a field that is not a list by
+   * its definition are a list here: servers differ in which of them they use. Computed once: the fields belong to one
    * connection, whose peer is either trusted or not.
    */
   passedValues(isPeerTrusted: boolean): HeaderValues {
@@ -90,7 +91,7 @@ export class RequestFields {
     const passed = toPassedFields(this.raw, isPeerTrusted);
     // The only protocol that is forwarded.
     if (this.upgrade === "websocket") passed.push("upgrade", this.upgrade);
-    return toValues(passed);
+    return toSplitValues(passed);
   }
 
   /** A field by lower-case name; several lines are joined into one string. */
@@ -192,45 +193,6 @@ function isLength(length: string): boolean {
 /** A name or address with or without a port. HTTP allows an empty one, which is of no use. */
 function isHost(host: string): boolean {
   return /^(?:[\w.~!$&'()*+;=%-]+|\[[\da-f:.]+\])(?::\d{0,5})?$/i.test(host);
-}
-
-/** Fields of which only the first line counts, as in Node. */
-const FIRST_COUNTS: ReadonlySet<string> = new Set([
-  "age",
-  "content-length",
-  "content-type",
-  "etag",
-  "expires",
-  "from",
-  "host",
-  "if-modified-since",
-  "if-unmodified-since",
-  "last-modified",
-  "location",
-  "max-forwards",
-  "proxy-authorization",
-  "referer",
-  "retry-after",
-  "server",
-  "user-agent",
-]);
-
-function toValues(raw: readonly string[]): HeaderValues {
-  const values: Record<string, string | string[]> = Object.create(null);
-  const setCookies: string[] = [];
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i].toLowerCase();
-    const before = values[name];
-    const value = raw[i + 1];
-    if (name === "set-cookie") {
-      setCookies.push(value);
-      values[name] = setCookies;
-    } else if (before === undefined) values[name] = value;
-    else if (!FIRST_COUNTS.has(name)) {
-      values[name] = `${before}${name === "cookie" ? "; " : ", "}${value}`;
-    }
-  }
-  return values;
 }
 
 /** Longer heads are not remembered: thousands of idle connections would fill the memory with them. */

@@ -82,6 +82,27 @@ describe("through the gateway", () => {
     expect(statuses).toEqual(["200", "200", "429"]);
   });
 
+  it.each([
+    ["header:x-plan", "x-plan: real", (i: number) => `X-Plan: junk${i}`],
+    ["apiKey", "x-api-key: real", (i: number) => `X-Api-Key: junk${i}`],
+    ["user", "x-user: real", (i: number) => `X-User: junk${i}`],
+  ])("%s is missing if it has several values", async (key, line, toOther) => {
+    const statuses = await statusesOf(key, (i) =>
+      toHead(`Connection: close\r\n${line}\r\n${toOther(i)}\r\n`),
+    );
+    expect(statuses).toEqual(["200", "200", "429"]);
+  });
+
+  it("a key that is spelt with _ beside the counted one is not forwarded", async () => {
+    const statuses = await statusesOf("apiKey", (i) =>
+      toHead(`Connection: close\r\nX-API-Key: counted\r\nX_API_Key: junk${i}\r\n`),
+    );
+    expect(statuses).toEqual(["200", "200", "429"]);
+    const [{ headers }] = fixture.upstream.seen;
+    expect(headers).toMatchObject({ "x-api-key": "counted" });
+    expect(headers).not.toHaveProperty("x_api_key");
+  });
+
   it("a body is read as the upstream reads it, whatever Connection hides", async () => {
     const body = JSON.stringify({ username: "bob" });
     const fields = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;

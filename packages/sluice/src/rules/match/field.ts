@@ -1,7 +1,7 @@
 // What rules can match besides the path: the method, the host, a header, an attribute. Each gives a request's value
 // as a string, so that rules can be listed under the values that they require.
 
-import { toHeaderValue, toValue } from "../normalize/normalize-string.js";
+import { toValue } from "../normalize/normalize-string.js";
 import type { ClientField, ClientMatch, Match } from "../rule.js";
 import type { NormalizedRequest } from "./normalized-request.js";
 
@@ -48,8 +48,21 @@ const EXACT_HOST: MatchField = { read: HOST.read, covers: () => NONE };
 
 const nothingElse = () => NONE;
 
+/**
+ * A header with several lines has the value of each: servers differ in which of them they use, and another line must not
+ * take a request out of a rule.
+ */
 function toHeader(name: string): MatchField {
-  return { read: ({ facts }) => toHeaderValue(facts.headers?.[name]), covers: nothingElse };
+  return {
+    read: ({ facts }) => {
+      const lines: unknown = facts.headers?.[name];
+      return Array.isArray(lines) ? firstOf(lines) : toValue(lines);
+    },
+    covers: ({ facts }) => {
+      const lines: unknown = facts.headers?.[name];
+      return Array.isArray(lines) ? lines.map(toValue).filter(isKnown) : NONE;
+    },
+  };
 }
 
 function toAttribute(name: string): MatchField {
@@ -59,14 +72,14 @@ function toAttribute(name: string): MatchField {
 /** The scopes of an API key: what asks for one of them is covered by each. */
 const SCOPE: MatchField = {
   read: ({ facts: { scopes, attributes } }) =>
-    scopes === undefined ? toValue(attributes?.scope) : firstScope(scopes),
+    scopes === undefined ? toValue(attributes?.scope) : firstOf(scopes),
   covers: ({ facts: { scopes } }) =>
     scopes === undefined || scopes.length === 1 ? NONE : scopes.map(toValue).filter(isKnown),
 };
 
-function firstScope(scopes: readonly string[]): string | undefined {
-  for (const scope of scopes) {
-    const value = toValue(scope);
+function firstOf(texts: readonly string[]): string | undefined {
+  for (const text of texts) {
+    const value = toValue(text);
     if (value !== undefined) return value;
   }
   return undefined;

@@ -85,6 +85,16 @@ describe("a matcher", () => {
     expect(ids(matches, { headers: { "x-plan": "basic" } })).toEqual([1]);
     expect(ids(matches, { headers: { "x-plan": "free", "x-beta": "1" } })).toEqual([0, 1, 2]);
     expect(ids(matches, { headers: { "x-plan": "" } })).toEqual([]);
+    // Whichever of several lines the application uses, the rule about it applies.
+    for (const lines of [
+      ["free", "basic"],
+      ["basic", "free"],
+      ["", "free"],
+    ]) {
+      expect(ids(matches, { headers: { "x-plan": lines } })).toEqual([0, 1]);
+    }
+    expect(ids(matches, { headers: { "x-plan": ["basic", "x"] } })).toEqual([1]);
+    expect(ids(matches, { headers: { "x-plan": ["", ""] } })).toEqual([]);
     expect(ids(matches, {})).toEqual([]);
   });
 

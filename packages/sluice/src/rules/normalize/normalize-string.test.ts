@@ -46,8 +46,10 @@ describe("a value", () => {
     expect(toLoginName(nothing)).toBeUndefined();
   });
 
-  it("of a header is all its lines", () => {
-    expect(toHeaderValue(["a", "b"])).toBe("a, b");
+  it("of a header is that of all its lines, and missing if they differ", () => {
+    expect(toHeaderValue(["a", "b"])).toBeUndefined();
+    expect(toHeaderValue(["a", ""])).toBeUndefined();
+    expect(toHeaderValue(["a", " a "])).toBe("a");
     expect(toHeaderValue([])).toBeUndefined();
     expect(toHeaderValue("a, b")).toBe("a, b");
   });

@@ -69,7 +69,15 @@ export function foldCase(text: string): string {
   return text.normalize("NFC").toLowerCase().toUpperCase().toLowerCase().normalize("NFC");
 }
 
-/** Several lines of one header field count as one value, joined as proxies join them. */
+/**
+ * The value of a header. Several lines with different values count as missing, since servers differ in which of them they
+ * use, and a caller could add one to be counted as another.
+ */
 export function toHeaderValue(value: unknown): string | undefined {
-  return toValue(Array.isArray(value) ? value.join(", ") : value);
+  return Array.isArray(value) ? toOnlyValue(value) : toValue(value);
+}
+
+function toOnlyValue(lines: readonly unknown[]): string | undefined {
+  const only = toValue(lines[0]);
+  return lines.every((line) => toValue(line) === only) ? only : undefined;
 }
