@@ -1,13 +1,17 @@
 // One MMDB file: read once, whole, and asked by address. Databases of different makers name the same things differently;
 // what is known is read from each of their forms.
 
-import { readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFileSync, type Stats, statSync } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import { isIPv6 } from "node:net";
 import { basename } from "node:path";
 import { Reader } from "mmdb-lib";
 import type { Network } from "sluice/rules";
 import { ServerError, show } from "../../base/errors.js";
-import { countEntries } from "./entry-count.js";
+import { countEntries, countEntriesLater } from "./entry-count.js";
+
+/** The longest file: several times as large as the databases of today. */
+const FILE_BYTES_MAX = 1_000_000_000;
 
 /** What metrics show of a file. */
 export interface MmdbFigures {
@@ -32,7 +36,10 @@ export interface MmdbFile extends MmdbFigures {
  */
 export function readMmdb(file: string): MmdbFile {
   try {
-    return openMmdb(file, readFileSync(file));
+    mustBeReadable(statSync(file));
+    const content = readFileSync(file);
+    const reader = new Reader<object>(content);
+    return toMmdbFile(file, reader, countEntries(content, reader.metadata));
   } catch (error) {
     throw toMmdbError(file, error);
   }
@@ -41,20 +48,33 @@ export function readMmdb(file: string): MmdbFile {
 /** Reads a file while requests are decided. Rejects with the same error. */
 export async function readMmdbLater(file: string): Promise<MmdbFile> {
   try {
-    return openMmdb(file, await readFile(file));
+    mustBeReadable(await stat(file));
+    const content = await readFile(file);
+    const reader = new Reader<object>(content);
+    return toMmdbFile(file, reader, await countEntriesLater(content, reader.metadata));
   } catch (error) {
     throw toMmdbError(file, error);
   }
 }
 
-function openMmdb(file: string, content: Buffer): MmdbFile {
-  const reader = new Reader<object>(content);
-  const { metadata } = reader;
+/** A file is read as a whole: a device without an end, or a disk image named by mistake, would fill the memory. */
+function mustBeReadable(stats: Stats): void {
+  if (!stats.isFile()) throw new Error("it is not a file");
+  if (stats.size <= FILE_BYTES_MAX) return;
+  const found = `${Math.ceil(stats.size / 1e6)} MB`;
+  throw new Error(`it has ${found}; at most ${FILE_BYTES_MAX / 1e6} MB are read`);
+}
+
+function toMmdbFile(file: string, reader: Reader<object>, entries: number): MmdbFile {
+  const { buildEpoch, ipVersion } = reader.metadata;
+  const networkOf = (address: string) => toNetwork(reader.get(address));
   return {
     file: basename(file),
-    builtAtMs: Number(metadata.buildEpoch),
-    entries: countEntries(content, metadata),
-    networkOf: (address) => toNetwork(reader.get(address)),
+    builtAtMs: Number(buildEpoch),
+    entries,
+    // The reader would take the first 32 bits of an IPv6 address for an IPv4 address in a file that has only those.
+    networkOf:
+      ipVersion === 4 ? (address) => (isIPv6(address) ? undefined : networkOf(address)) : networkOf,
   };
 }
 
