@@ -177,7 +177,7 @@ describe("a replay", () => {
     ]);
   });
 
-  it("counts under a rule with match.ips only the addresses that it names, whoever comes first", async () => {
+  it("counts under a rule with match.ips only the addresses that it names, in whatever order callers come", async () => {
     const inside = Array.from({ length: 10 }, (_, at) => request(at + 1, { ip: "10.0.0.1" }));
     const requests = [request(0), ...inside, request(20)];
     const report = await replay(requests, [

@@ -18,6 +18,8 @@ const REPORT: ReplayReport = {
     malformed: 1,
     malformedLines: [{ file: HOSTILE, line: 1, why: HOSTILE, text: HOSTILE }],
     late: 0,
+    lateForRoom: 0,
+    isWholeSeconds: false,
   },
   requests: {
     total: 2,
