@@ -3,6 +3,7 @@
 
 import { ITEMS_A_STEP, type Steps } from "../../../base/steps.js";
 import type { Limit } from "../../../limits/limits.js";
+import type { Counter } from "../../../stores/store.js";
 import type { Facts } from "../../facts.js";
 import { toKeyValue, toPrefix } from "../../identity-keys/key.js";
 import type { NormalizedRequest } from "../../match/normalized-request.js";
@@ -47,13 +48,18 @@ interface Lookup {
 
 /** The exceptions of one rule. */
 export class ExceptionsInForce {
-  readonly #context: ExceptionsContext;
+  readonly #context: ExceptionsContext & { readonly prepared: readonly Counter[] };
   /** In order of precedence. */
   readonly #lookups: readonly Lookup[];
   /** What the counters depend on besides their limits. */
   readonly #basis: string;
 
-  private constructor(context: ExceptionsContext, basis: string, lookups: readonly Lookup[]) {
+  /** @param context.prepared - Held for the store, which may know limits for as long as a counter has them. */
+  private constructor(
+    context: ExceptionsContext & { readonly prepared: readonly Counter[] },
+    basis: string,
+    lookups: readonly Lookup[],
+  ) {
     this.#context = context;
     this.#basis = basis;
     this.#lookups = lookups;
@@ -77,8 +83,8 @@ export class ExceptionsInForce {
       const entries = yield* toEntries(by, exceptions.get(by) ?? NONE, same?.entries);
       lookups.push({ by, entries, isInKey: isInKey(by, context.rule) });
     }
-    yield* prepare(exceptions, context);
-    return new ExceptionsInForce(context, basis, lookups);
+    const prepared = yield* prepare(exceptions, context);
+    return new ExceptionsInForce({ ...context, prepared }, basis, lookups);
   }
 
   /** The exception that holds for a caller now; undefined if none does. */
@@ -263,12 +269,15 @@ function isEqual(a: readonly Limit[], b: readonly Limit[]): boolean {
   return a === b || JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Sets aside what the counters will need, so that no request has to wait for it. */
+/**
+ * Sets aside what the counters will need, so that no request has to wait for it. Returns a counter of each limit: where
+ * regions learn their shares, a share has to outlast what any caller may have used, also one that other processes serve.
+ */
 function* prepare(
   exceptions: RuleExceptions,
-  { rule, lane, extraPermitMs }: LimitsContext,
-): Steps<void> {
-  if (lane.store.prepare === undefined) return;
+  { rule, lane, extraPermitMs, onStoreFailure }: LimitsContext,
+): Steps<readonly Counter[]> {
+  if (lane.store.prepare === undefined) return [];
   const seen = new Set<Limit>();
   let count = 0;
   for (const byValue of exceptions.values()) {
@@ -277,7 +286,16 @@ function* prepare(
       if (++count % ITEMS_A_STEP === 0) yield;
     }
   }
-  for (const limit of seen) lane.store.prepare(toDelayed(limit, rule, extraPermitMs));
+  const prepared: Counter[] = [];
+  for (const each of seen) {
+    const limit = toDelayed(each, rule, extraPermitMs);
+    const counter = { scope: rule.id, part: 0, limit, onStoreFailure };
+    // A sketch is made for one counter, and this one counts nothing.
+    if (limit.algorithm === "sketch") lane.store.prepare(limit);
+    else lane.store.prepare(limit, counter);
+    prepared.push(counter);
+  }
+  return prepared;
 }
 
 /** Where an exception is counted that its rule's key does not show. No tier starts with a space. */

@@ -108,7 +108,7 @@ export class Lanes {
 
   /** Whether this region's shares of limits follow demand. Those of a store in this process stay as the weights say. */
   get learnsShares(): boolean {
-    return this.regions?.shares === "learned" && isShared(this.#base) && isShared(this.#homeStore);
+    return this.regions?.shares === "learned" && isShared(this.#base) && isShared(this.#planStore);
   }
 
   get stats(): PolicyStats {
@@ -197,6 +197,16 @@ export class Lanes {
     return this.#home ?? this.#base;
   }
 
+  /**
+   * Where shares are planned: in the store of the configured home region, whichever region is home now. Two plans could give
+   * the same parts to two regions, and a promoted region could not know what the plan said.
+   */
+  get #planStore(): Store {
+    const { regions } = this;
+    if (regions === undefined || regions.home === regions.self) return this.#base;
+    return regions.stores.get(regions.home) as Store;
+  }
+
   #regionOf({ across, durable }: Pick<Rule, "across" | "durable">): string | undefined {
     if (durable !== undefined) return undefined;
     if (across !== "central") return this.regions?.self;
@@ -274,7 +284,7 @@ export class Lanes {
   #makeSplit(kind: SplitKind): Store {
     const { clock, regions, leased: leases } = this.#options;
     const own = new BorrowedStore(toGuarded(this.#base, { clock }));
-    this.#shares ??= makeLearnedShares({ own, home: this.#homeStore, regions, clock });
+    this.#shares ??= makeLearnedShares({ own, home: this.#planStore, regions, clock });
     if (kind === "split leased") this.#splitLeases = leased(own, { ...leases, clock });
     const near = kind === "split leased" ? this.#splitLeases : undefined;
     return new LearnedSplitStore(this.#cached(near ?? own, this.#base), this.#shares);

@@ -1,12 +1,18 @@
 // Rules with `across: split` whose shares are learned, in three regions with a policy each, over stores in memory that
 // answer as remote ones do.
 
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
+import { fixedWindow } from "../../../limits/limits.js";
 import { ForwardingStore } from "../../../stores/forwarding-store.js";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import type { Charge, CounterStatus, DecideOptions, Outcome } from "../../../stores/store.js";
 import { ManualClock } from "../../../testing/manual-clock.js";
+import { withExceptions } from "../../exceptions.js";
 import type { Facts } from "../../facts.js";
+import { homeControl } from "../../home-control.js";
+import { parseRules } from "../../parse/parse.js";
 import { createPolicy } from "../create-policy.js";
 import type { Policy } from "../policy.js";
 
@@ -19,14 +25,21 @@ class DistantStore extends ForwardingStore {
   isCut = false;
   areRecordsCut = false;
 
+  readonly namesRead: string[] = [];
+
   override get isRemote(): boolean {
     return true;
+  }
+
+  override get fence() {
+    return this.inner.fence;
   }
 
   override get records() {
     const records = this.inner.records as NonNullable<ForwardingStore["records"]>;
     return {
       read: async (name: string, nowMs: number) => {
+        this.namesRead.push(name);
         if (this.areRecordsCut) throw new Error("cut");
         return this.#reach(() => records.read(name, nowMs));
       },
@@ -53,7 +66,11 @@ class DistantStore extends ForwardingStore {
 
 const second = { fixedWindow: { limit: 1_000, windowMs: 1_000 } };
 
-function toWorld(rule: object = {}) {
+function toRules(rules: readonly object[]) {
+  return { version: 1, rules: rules.map((rule) => ({ key: "global", across: "split", ...rule })) };
+}
+
+function toWorld(rule: object = {}, standby?: Name) {
   const clock = new ManualClock(1_800_000_000_000);
   const stores = new Map(NAMES.map((name) => [name, memoryStore({ keysMax: 1_000 })]));
   const owns = new Map<Name, DistantStore>();
@@ -64,17 +81,19 @@ function toWorld(rule: object = {}) {
     const home = self === "eu" ? own : new DistantStore(stores.get("eu") as never);
     owns.set(self, own);
     homes.set(self, home);
+    const other =
+      standby === undefined || standby === self
+        ? {}
+        : { [standby]: new DistantStore(stores.get(standby) as never) };
     const policy = createPolicy({
-      rules: {
-        version: 1,
-        rules: [{ id: "all", key: "global", limit: second, across: "split", ...rule }],
-      },
+      rules: toRules([{ id: "all", limit: second, ...rule }]),
       regions: {
         self,
         home: "eu",
-        stores: { [self]: own, eu: home },
+        stores: { [self]: own, eu: home, ...other },
         weights: { eu: 1, us: 1, ap: 1 },
         shares: "learned",
+        ...(standby === undefined ? {} : { standby }),
       },
       clock,
       onEvent: () => {},
@@ -87,6 +106,7 @@ function toWorld(rule: object = {}) {
     clock,
     policy,
     startIn,
+    stores,
     own: (name: Name) => owns.get(name) as DistantStore,
     home: (name: Name) => homes.get(name) as DistantStore,
     share: (name: Name) => policy(name).stats.shares?.get("all"),
@@ -181,6 +201,27 @@ describe("learned shares", () => {
     await world.close();
   });
 
+  it("are planned in the configured home region's store where it has a standby, also after a promotion", async () => {
+    const world = toWorld({}, "us");
+    await world.pass(35, { eu: 50, us: 400, ap: 50 });
+    expect(world.share("us")).toBeGreaterThan(0.5);
+    const stores = { eu: world.home("us"), us: world.own("us") };
+    const control = homeControl({ self: "us", home: "eu", standby: "us", stores }, world);
+    const promoted = control.promote("us");
+    await world.pass(1, {});
+    expect(await promoted).toMatchObject({ isPromoted: true, home: "us" });
+    for (let i = 0; i < 45; i++)
+      expect(await world.pass(1, { eu: 400, us: 50, ap: 50 })).toBeLessThanOrEqual(1_000);
+    expect(world.share("eu")).toBeGreaterThan(0.5);
+    // Without the store that has the plan, shares stay as they are.
+    world.home("us").isCut = true;
+    const before = world.share("us");
+    await world.pass(20, { eu: 50, us: 400, ap: 50 });
+    expect(world.share("us")).toBe(before);
+    control.close();
+    await world.close();
+  }, 30_000);
+
   it("show the share of the moment as the limit of a decision", async () => {
     const world = toWorld();
     await world.pass(1, { us: 1 });
@@ -207,3 +248,50 @@ it("refuses weights of which a region would start with nothing", () => {
     "regions.shares: learned: the weight of us is less than a hundredth of all; raise it, or use shares: weights",
   );
 });
+
+it("waits for the exceptions of a rule before parts that a region gave up are free, though no request had one", async () => {
+  const world = toWorld();
+  const parsed = parseRules(toRules([{ id: "all", limit: second, key: "user" }]));
+  const limits = [fixedWindow({ limit: 100_000, windowMs: 600_000 })];
+  const rules = withExceptions(parsed, [{ ruleId: "all", by: "user", value: "ann", limits }]);
+  for (const name of NAMES) world.policy(name).replace(rules);
+  const user = { ...facts, user: "bob" };
+  const pass = async (seconds: number) => {
+    for (let i = 0; i < seconds; i++) {
+      for (const name of NAMES) {
+        const count = name === "us" ? 200 : 10;
+        for (let n = 0; n < count; n++) await world.policy(name).admit(user);
+      }
+      await world.pass(1, {});
+    }
+  };
+  await pass(60);
+  // Lowered in eu, and not yet raised in us: what ann used is remembered for ten minutes.
+  expect(world.share("eu")).toBeLessThan(0.2);
+  expect(world.share("us")).toBe(0.33);
+  await world.close();
+}, 30_000);
+
+it("learns no share of a rule that was removed, and shows none", async () => {
+  const world = toWorld();
+  const removed = { id: "removed", limit: second };
+  world.policy("us").replace(toRules([{ id: "all", limit: second }, removed]));
+  await world.pass(3, { us: 1 });
+  expect([...(world.policy("us").stats.shares?.keys() ?? [])]).toEqual(["all", "removed"]);
+  world.policy("us").replace(toRules([{ id: "all", limit: second }]));
+  await world.pass(1, { us: 1 });
+  collectGarbage();
+  await world.pass(1, { us: 1 });
+  const own = world.own("us");
+  own.namesRead.length = 0;
+  await world.pass(5, { us: 1 });
+  expect(new Set(own.namesRead)).toEqual(new Set(["share:us:all"]));
+  expect([...(world.policy("us").stats.shares?.keys() ?? [])]).toEqual(["all"]);
+  await world.close();
+});
+
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  (runInNewContext("gc") as () => void)();
+  setFlagsFromString("--no-expose-gc");
+}

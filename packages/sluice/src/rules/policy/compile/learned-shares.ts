@@ -14,7 +14,7 @@ import type { Store } from "../../../stores/store.js";
 export interface LearnedSharesParts {
   /** The region's own store, guarded. */
   readonly own: Store;
-  /** The store of the home region, which may be the same. */
+  /** The store of the home region as configured, which may be the same. */
   readonly home: Store;
   readonly regions: Regions | undefined;
   readonly clock: Clock;

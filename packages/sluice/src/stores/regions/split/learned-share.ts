@@ -61,7 +61,9 @@ export interface ShareInForce {
 export class LearnedShare {
   readonly rule: string;
   readonly #setup: LearnedShareSetup;
-  readonly #limits = new Set<Limit>();
+  /** Weak: a limit that no rule has any more need not be waited for. */
+  #limits: WeakRef<Limit>[] = [];
+  readonly #included = new WeakSet<Limit>();
   /** What the record said when it was last read, and for how long it may be used. */
   #inForce: ShareInForce | undefined;
   #validUntilMs = Number.NEGATIVE_INFINITY;
@@ -81,7 +83,9 @@ export class LearnedShare {
 
   /** A limit of the rule, whose counters may remember what was used under an earlier share. */
   include(limit: Limit): void {
-    this.#limits.add(limit);
+    if (this.#included.has(limit)) return;
+    this.#included.add(limit);
+    this.#limits.push(new WeakRef(limit));
   }
 
   /** What is counted under now; undefined if that is not known. */
@@ -141,9 +145,16 @@ export class LearnedShare {
 
   #plan(): void {
     if (this.#isClosed) return;
+    // Weak: its timer does not keep the share of a rule that was removed.
+    const ref = new WeakRef(this);
     this.#cancel = startTimer(this.#setup.clock, READ_MS, () => {
-      drop(this.#read().finally(() => this.#plan()));
+      const share = ref.deref();
+      if (share !== undefined) share.#readAgain();
     });
+  }
+
+  #readAgain(): void {
+    drop(this.#read().finally(() => this.#plan()));
   }
 
   /** Reads the region's record, and reports to the plan unless another process does, which it returns. Never rejects. */
@@ -264,8 +275,13 @@ export class LearnedShare {
   }
 
   #rememberedMs(change: { from: number; to: number }): number {
-    const longest = Math.max(0, ...[...this.#limits].map((limit) => memoryMs(limit, change)));
-    return CHANGE_MS + VALID_MS + UNDERWAY_MS + longest;
+    this.#limits = this.#limits.filter((ref) => ref.deref() !== undefined);
+    let longestMs = 0;
+    for (const ref of this.#limits) {
+      const limit = ref.deref();
+      if (limit !== undefined) longestMs = Math.max(longestMs, memoryMs(limit, change));
+    }
+    return CHANGE_MS + VALID_MS + UNDERWAY_MS + longestMs;
   }
 
   /** In the home region, both records are in one store. */

@@ -40,7 +40,9 @@ const LARGER_SHARE_MS = 5_000;
 /** The shares of all rules of a policy. */
 export class LearnedShares {
   readonly #setup: LearnedSharesSetup;
-  readonly #shares = new Map<string, LearnedShare>();
+  /** Weak: a share is learned for as long as a counter of its rule is in use. */
+  readonly #shares = new Map<string, WeakRef<LearnedShare>>();
+  readonly #users = new WeakMap<Counter, LearnedShare>();
   readonly #counters = new WeakMap<Counter, SharedCounter>();
 
   constructor(setup: LearnedSharesSetup) {
@@ -49,12 +51,16 @@ export class LearnedShares {
 
   /** The region's share of each rule, from 0 to 1. */
   get fractions(): ReadonlyMap<string, number> {
-    return new Map([...this.#shares].map(([rule, share]) => [rule, toFraction(share)]));
+    return new Map(this.#inUse().map((share) => [share.rule, toFraction(share)]));
   }
 
-  /** Says that a rule has such a limit. */
-  include(scope: string, limit: Limit): void {
-    if (sharesByParts(limit, this.#kept) !== undefined) this.#shareOf(scope).include(limit);
+  /** Adds a counter to its rule: as long as it is in use, shares outlast what it may have counted. */
+  include(counter: Counter): void {
+    const { scope, limit } = counter;
+    if (sharesByParts(limit, this.#kept) === undefined) return;
+    const share = this.#shareOf(scope);
+    share.include(limit);
+    this.#users.set(counter, share);
   }
 
   /** How a counter of a rule is counted. */
@@ -73,7 +79,18 @@ export class LearnedShares {
   }
 
   close(): void {
-    for (const share of this.#shares.values()) share.close();
+    for (const share of this.#inUse()) share.close();
+  }
+
+  /** The shares of rules in force. Those of rules that were removed are dropped. */
+  #inUse(): readonly LearnedShare[] {
+    const inUse: LearnedShare[] = [];
+    for (const [rule, ref] of this.#shares) {
+      const share = ref.deref();
+      if (share === undefined) this.#shares.delete(rule);
+      else inUse.push(share);
+    }
+    return inUse;
   }
 
   /** The fewest parts that any region can have: all regions find the same limits learnable. */
@@ -84,10 +101,10 @@ export class LearnedShares {
   #shareOf(scope: string): LearnedShare {
     // Tiers of a rule are counted under its id and their name.
     const [rule] = scope.split("/");
-    const known = this.#shares.get(rule);
+    const known = this.#shares.get(rule)?.deref();
     if (known !== undefined) return known;
     const share = new LearnedShare(rule, this.#setup);
-    this.#shares.set(rule, share);
+    this.#shares.set(rule, new WeakRef(share));
     return share;
   }
 }
@@ -206,7 +223,7 @@ export class LearnedSplitStore extends ForwardingStore {
   }
 
   override prepare(limit: Limit, counter?: Counter): void {
-    if (counter !== undefined) this.#shares.include(counter.scope, limit);
+    if (counter !== undefined) this.#shares.include(counter);
     super.prepare(limit);
   }
 
