@@ -1,5 +1,5 @@
-// The end of the time that an attempt has. Then its signal is aborted, where the attempt has one; where it has none, it is
-// no longer waited for.
+// The time limit of one attempt. When it is over, the attempt's signal is aborted; the client stops waiting for an attempt
+// without a signal.
 
 import { type CancelTimer, type Clock, startTimer } from "../base/clock.js";
 import { SluiceError } from "../base/errors.js";
@@ -14,6 +14,7 @@ export class AttemptLimit {
   readonly #cancel: CancelTimer;
   #isOver = false;
   #giveUp: (() => void) | undefined;
+  #unsettled: Promise<unknown> | undefined;
 
   /** @param isAborted - Whether it has a signal, which is aborted when the time is over. */
   constructor(clock: Clock, limitMs: number, isAborted: boolean) {
@@ -30,12 +31,23 @@ export class AttemptLimit {
     return this.#controller?.signal;
   }
 
+  /** The response that may still come although the time is over; undefined if the attempt has ended. */
+  get late(): Promise<unknown> | undefined {
+    return this.#isOver ? this.#unsettled : undefined;
+  }
+
   /** The response, unless the time is over before. One that comes later is dropped. */
   race<R>(response: Promise<R>, drop: (late: R) => void): Promise<R> {
     if (this.#controller !== undefined) return response;
     return new Promise((resolve, reject) => {
-      this.#giveUp = () => reject(new Error("the time of the attempt is over"));
-      response.then((found) => (this.#isOver ? drop(found) : resolve(found)), reject);
+      this.#giveUp = () => {
+        this.#unsettled = settled;
+        reject(new Error("the time of the attempt is over"));
+      };
+      const settled = response.then(
+        (found) => (this.#isOver ? drop(found) : resolve(found)),
+        reject,
+      );
     });
   }
 

@@ -7,6 +7,7 @@ import { SluiceError } from "../base/errors.js";
 import type { ClientSetup } from "./client-options.js";
 import type { ClientCounters, ClientEvent } from "./events.js";
 import { readRetryAfterMs } from "./headers/header-times.js";
+import type { QuotaReport } from "./headers/quota-report.js";
 import { isGlobalRefusal } from "./headers/vendor-headers.js";
 import type { Ended, Outgoing } from "./outgoing.js";
 import { toBackoffMs } from "./retry/backoff.js";
@@ -30,8 +31,24 @@ export class AttemptResults {
     this.#report = report;
   }
 
-  /** A response has arrived. */
+  /** A response has arrived. If it can't be read, the request leaves the origin all the same. */
   answered<R>(
+    request: Outgoing<R>,
+    traffic: OriginTraffic,
+    sent: Sent,
+    attempt: number,
+    response: R,
+  ): Ended<R> {
+    sent.route.ended(sent.counted);
+    try {
+      return this.#learn(request, traffic, sent, attempt, response);
+    } catch (error) {
+      traffic.ended(sent, "ignored", ABANDONED);
+      throw error;
+    }
+  }
+
+  #learn<R>(
     request: Outgoing<R>,
     traffic: OriginTraffic,
     sent: Sent,
@@ -47,13 +64,13 @@ export class AttemptResults {
     // What another origin says, which this one redirected to, is no reason to send less to this one.
     const isOwn = request.isOfOrigin(response);
     const reports = isOwn ? traffic.reader.read(headers, wallMs, outcome === "refused") : [];
-    sent.route.answered(sent.counted, reports, nowMs, random);
+    sent.route.learn(reports, nowMs, random);
     let retryAfterMs: number | undefined;
     if (outcome === "refused") {
-      // 0 says nothing about when to return.
-      retryAfterMs = readRetryAfterMs(headers, wallMs) || undefined;
-      const isForAll = reports.length === 0 || isGlobalRefusal(headers);
-      if (isOwn) this.#refused(request.origin, sent, status, retryAfterMs, isForAll);
+      // 0 says nothing about when to return. GitHub sends no Retry-After with the quota that is used up.
+      retryAfterMs = readRetryAfterMs(headers, wallMs) || usedUpMs(reports);
+      const named = isGlobalRefusal(headers) ? [] : reports;
+      if (isOwn) this.#refused(request.origin, sent, status, retryAfterMs, named);
     }
     // A refusal is quicker than what the caller waits for.
     if (outcome === "answered") traffic.noteLatency(nowMs - sent.sentAtMs);
@@ -65,23 +82,23 @@ export class AttemptResults {
     return { response, error: undefined, outcome, retryAfterMs, isWorthRetry };
   }
 
-  /** There will be no response. */
+  /** There will be no response, or none that is waited for. `settled` is when the request has left the origin, if not yet. */
   failed<R>(
     request: Outgoing<R>,
     traffic: OriginTraffic,
     sent: Sent,
     attempt: number,
     error: unknown,
+    settled: Promise<unknown> | undefined,
   ): Ended<R> {
-    const { clock, random } = this.#setup;
-    sent.route.answered(sent.counted, [], clock.now(), random);
+    sent.route.ended(sent.counted);
     const isAborted = request.signal?.aborted === true;
     const isTimeout = error instanceof SluiceError;
     const isFailure = !isAborted && (isTimeout || isTransient(error));
     this.#ended(request.origin, sent, attempt, undefined, isFailure);
     const other = isAborted ? "abandoned" : "ignored";
     const failed = isTimeout ? "timeout" : "error";
-    traffic.ended(sent, isFailure ? failed : other, isFailure ? error : ABANDONED);
+    traffic.ended(sent, isFailure ? failed : other, isFailure ? error : ABANDONED, settled);
     return {
       response: undefined,
       error,
@@ -91,22 +108,22 @@ export class AttemptResults {
     };
   }
 
-  /** Learns from a refusal: who else has to wait, and how fast to send from now on. */
+  /** Learns from a refusal: who else has to wait, and how fast to send from now on. `reports` is empty if it is for all. */
   #refused(
     origin: string,
     { route, sentAtMs }: Sent,
     status: number,
     retryAfterMs: number | undefined,
-    isForAll: boolean,
+    reports: readonly QuotaReport[],
   ): void {
     const { clock, random } = this.#setup;
     const nowMs = clock.now();
     this.#counters.refusals++;
     this.#report({ type: "refused", origin, status, retryAfterMs });
-    route.partition.rate.refused(sentAtMs, nowMs);
+    route.refused(reports, sentAtMs, nowMs);
     if (retryAfterMs === undefined) return;
     const untilMs = nowMs + toBackoffMs(this.#setup, 1, retryAfterMs, random());
-    const paused = isForAll ? route.partition : route;
+    const paused = reports.length === 0 ? route.partition : route;
     paused.pausedUntilMs = Math.max(paused.pausedUntilMs, untilMs);
   }
 
@@ -122,6 +139,14 @@ export class AttemptResults {
     const durationMs = this.#setup.clock.now() - sentAtMs;
     this.#report({ type: "attempt", origin, attempt, status, durationMs });
   }
+}
+
+/** The time until all quotas that a refusal reports as used up are back; undefined if there are none. */
+function usedUpMs(reports: readonly QuotaReport[]): number | undefined {
+  let longestMs = 0;
+  for (const { remaining, resetMs = 0 } of reports)
+    if (remaining === 0) longestMs = Math.max(longestMs, resetMs);
+  return longestMs || undefined;
 }
 
 /** What a response says about how many requests the origin can take. A rate limit says nothing about that. */

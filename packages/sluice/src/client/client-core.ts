@@ -63,7 +63,7 @@ export class ClientCore {
       }
       kept?.discard();
       const ended = await this.#attempt(request, traffic, sent, attempt, deadlineAtMs);
-      const delayMs = this.#toDelayMs(request, traffic, ended, attempt, deadlineAtMs);
+      const delayMs = this.#toDelayMs(request, traffic, route, ended, attempt, deadlineAtMs);
       if (delayMs === undefined) {
         if (ended.response === undefined) throw ended.error;
         return ended.response;
@@ -170,7 +170,7 @@ export class ClientCore {
     }
   }
 
-  /** Sends the request once, and learns from what comes of it. Never rejects. */
+  /** Sends the request once, and learns from what comes of it. Rejects only if a response can't be read. */
   #attempt<R>(
     request: Outgoing<R>,
     traffic: OriginTraffic,
@@ -196,7 +196,7 @@ export class ClientCore {
       limit?.end();
       endSpan(span, thrown);
       const error = limit?.errorOf(thrown, origin) ?? thrown;
-      return this.#results.failed(request, traffic, sent, attempt, error);
+      return this.#results.failed(request, traffic, sent, attempt, error, limit?.late);
     };
     let sending: Promise<R>;
     try {
@@ -213,13 +213,14 @@ export class ClientCore {
   #toDelayMs<R>(
     request: Outgoing<R>,
     traffic: OriginTraffic,
+    route: Route,
     ended: Ended<R>,
     attempt: number,
     deadlineAtMs: number,
   ): number | undefined {
     if (ended.response !== undefined && ended.outcome === "answered" && !ended.isWorthRetry)
       return undefined;
-    const { retriesMax, random, clock } = this.#setup;
+    const { retriesMax, random, clock, isPaced } = this.#setup;
     const delayMs = toBackoffMs(this.#setup, attempt, ended.retryAfterMs, random());
     const giveUp = (reason: GiveUpReason): undefined => {
       this.#report({ type: "give-up", origin: request.origin, attempt, reason });
@@ -228,7 +229,9 @@ export class ClientCore {
     if (!ended.isWorthRetry) return giveUp("server");
     if (!request.isRepeatable) return giveUp("method");
     if (attempt > retriesMax) return giveUp("attempts");
-    if (clock.now() + delayMs + traffic.latencyMs >= deadlineAtMs) return giveUp("deadline");
+    const nowMs = clock.now();
+    const readyMs = nowMs + Math.max(delayMs, route.wait(nowMs, isPaced).mustMs);
+    if (readyMs + traffic.latencyMs >= deadlineAtMs) return giveUp("deadline");
     if (!request.isReplayable) {
       giveUp("body");
       if (ended.response === undefined) throw bodySpent(request, ended.error);
@@ -257,7 +260,7 @@ export class ClientCore {
   }
 }
 
-function bodySpent({ method, origin }: Outgoing<unknown>, cause: unknown): SluiceError {
-  const seen = `${method} to ${origin} with a stream; pass a function that makes the body`;
+function bodySpent({ method, origin, bodyAdvice }: Outgoing<unknown>, cause: unknown): SluiceError {
+  const seen = `${method} to ${origin} with a stream; ${bodyAdvice}`;
   return new SluiceError("SLUICE_CLIENT_BODY_SPENT", seen, { cause });
 }

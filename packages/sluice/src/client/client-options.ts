@@ -47,7 +47,7 @@ export interface ClientOptions {
   /** The bound never grows beyond this; default 20,000. */
   backoffMsMax?: number;
   /**
-   * Until the response's headers have to be there, all waits and retries included, from 1 ms; default 60,000. Infinity
+   * How long the response's headers may take, all waits and retries included, from 1 ms; default 60,000. Infinity
    * for none. With a deadline of your own, here or for a request, an attempt that is in flight by then is aborted. After
    * the default one it is no longer waited for, and its connection ends by the timeouts of `fetch`: a signal costs a tenth
    * of a request.

@@ -1,6 +1,6 @@
 /**
- * A client that behaves: a `fetch`, and an interceptor of undici, that honour Retry-After and the RateLimit headers, pace
- * themselves before they are refused, and repeat only what may be repeated. It imports nothing of Node.js, so it works in
+ * A well-behaved client: a `fetch`, and an interceptor of undici, that honour Retry-After and the RateLimit headers, slow
+ * down before they are refused, and retry only what is safe to retry. It imports nothing from Node.js, so it works in
  * browsers and workers too.
  *
  * @module

@@ -46,7 +46,7 @@ export type ClientEvent =
   /** The circuit breaker of an origin changed its state. */
   | { readonly type: "breaker"; readonly origin: string; readonly state: BreakerState };
 
-/** How often what happened since the client was made. */
+/** Counts of what happened since the client was made. */
 export interface ClientStats {
   /** Requests that callers made. */
   readonly requests: number;

@@ -5,7 +5,7 @@ import type { WaitSignal } from "../limiter/waiter.js";
 import type { HeaderSource } from "./headers/header-source.js";
 import type { AttemptOutcome } from "./retry/retryable.js";
 
-/** A response that may be answered with, or dropped for a better one. */
+/** A response that the caller gets, unless a retry brings a better one. */
 export interface Kept<R> {
   /** Another attempt is sent: the response is not needed. */
   discard(): void;
@@ -25,13 +25,15 @@ export interface Outgoing<R> {
   readonly priority: Priority;
   readonly deadlineMs: number;
   readonly signal: WaitSignal | undefined;
-  /** Whether an attempt in flight is aborted when its time is over. Otherwise it is only no longer waited for. */
+  /** Whether an attempt in flight is aborted when its time is over. If not, the client only stops waiting for it. */
   readonly isAborted: boolean;
-  /** Whether doing it twice is the same as once. */
+  /** Whether sending it twice has the same effect as sending it once. */
   readonly isRepeatable: boolean;
   /** Whether its body can be sent again. */
   readonly isReplayable: boolean;
-  /** Sends it. `limit` is aborted when there is no time left for the attempt; undefined if there is no end. */
+  /** What the caller can do so that its body can be sent again: `pass …`. */
+  readonly bodyAdvice: string;
+  /** Sends it. `limit` is aborted when there is no time left for the attempt; undefined if its time is not limited. */
   send(attempt: number, limit: AbortSignal | undefined): Promise<R>;
   statusOf(response: R): number;
   headersOf(response: R): HeaderSource;

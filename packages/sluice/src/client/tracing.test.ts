@@ -69,6 +69,30 @@ describe("spans", () => {
     expect(JSON.stringify(spans)).not.toContain("secret");
   });
 
+  it("of an SDK that throws change nothing: the request is answered, and leaves its place", async () => {
+    const broken = () => {
+      throw new Error("no tracer");
+    };
+    const noSpan = { setAttribute: broken, setStatus: broken, end: broken };
+    for (const startSpan of [broken, () => noSpan as unknown as Span]) {
+      trace.disable();
+      trace.setGlobalTracerProvider({
+        getTracer: () => ({ startSpan, startActiveSpan: broken }),
+      });
+      const fetch = createFetch({ fetch: async () => new Response("ok") });
+      for (let i = 0; i < 20; i++) expect((await fetch("https://a.example")).status).toBe(200);
+      expect(fetch.stats.inFlight).toBe(0);
+    }
+  });
+
+  it("have no server where the URL has none", async () => {
+    const spans = registerSdk();
+    const fetch = createFetch();
+    expect(await (await fetch("data:,hello")).text()).toBe("hello");
+    expect(spans[0]?.options.attributes).toEqual({ "http.request.method": "GET" });
+    expect(fetch.stats.inFlight).toBe(0);
+  });
+
   it("are not made where no SDK is registered", async () => {
     expect((await ask()).status).toBe(200);
   });

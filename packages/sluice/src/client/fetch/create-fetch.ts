@@ -1,5 +1,5 @@
-// A fetch that behaves: the same function, which paces itself, waits as long as it is asked to, and repeats what may be
-// repeated.
+// A well-behaved fetch: the same function, which paces itself, waits as long as the server asks, and retries what is safe
+// to retry.
 
 import { show } from "../../base/errors.js";
 import { refuse } from "../../base/shapes/code-options.js";
@@ -14,10 +14,10 @@ export interface FetchOptions extends ClientOptions {
   fetch?: FetchFunction;
 }
 
-/** A fetch that behaves, and what is known of its requests. Made by {@link createFetch}. */
+/** A well-behaved fetch, and what is known of its requests. Made by {@link createFetch}. */
 export interface ClientFetch {
   /**
-   * Like `fetch`. Resolves to the last response, also if that is a refusal.
+   * Like `fetch`. Resolves to the last response, even if that is a refusal.
    *
    * @throws SluiceError `SLUICE_CLIENT_DEADLINE`, `SLUICE_CLIENT_QUEUE_FULL`, `SLUICE_CLIENT_CIRCUIT_OPEN` or
    * `SLUICE_CLIENT_BODY_SPENT` if there is no response to return; what `fetch` threw if the connection failed; the

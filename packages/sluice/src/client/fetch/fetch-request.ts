@@ -14,7 +14,9 @@ import {
 } from "../headers/header-source.js";
 import type { Kept, Outgoing } from "../outgoing.js";
 import { isIdempotent } from "../retry/retryable.js";
+import { sendWithBoth } from "./joined-signal.js";
 import { KeptResponse } from "./kept-response.js";
+import { RecordedBody } from "./recorded-body.js";
 import { isReplayable, type RequestBody } from "./replayed-body.js";
 import { targetOf } from "./request-target.js";
 
@@ -24,7 +26,7 @@ export type FetchFunction = (
   init?: RequestInit,
 ) => Promise<Response>;
 
-/** What one request may say about itself, beside what fetch knows. */
+/** Options of a single request, besides those of fetch. */
 export interface RequestControls {
   /** How important it is while not all can be sent; default `"normal"`. */
   priority?: Priority;
@@ -35,7 +37,7 @@ export interface RequestControls {
    * needed if its headers have one.
    */
   idempotencyKey?: string | true;
-  /** Makes the body of each attempt, where it is a stream, which can be read only once. */
+  /** Makes a new body for each attempt. For streams, which can be read only once. */
   body?: () => RequestBody;
 }
 
@@ -44,7 +46,7 @@ const REQUEST_SITE = { name: "fetch", code: "SLUICE_OPTION_INVALID" } as const;
 const KEY_HEADER = "idempotency-key";
 const NO_CONTROLS: RequestControls = {};
 
-/** A request of fetch. A class, since an object with functions of its own would cost each request several of them. */
+/** A request of fetch. A class, since an object literal would create several functions for each request. */
 export class FetchRequest implements Outgoing<Response> {
   readonly method: string;
   readonly origin: string;
@@ -55,7 +57,7 @@ export class FetchRequest implements Outgoing<Response> {
   readonly signal: WaitSignal | undefined;
   readonly isAborted: boolean;
   readonly isRepeatable: boolean;
-  readonly isReplayable: boolean;
+  readonly bodyAdvice = "pass a function that makes the body";
   readonly #setup: ClientSetup;
   readonly #fetch: FetchFunction;
   readonly #input: string | URL | Request;
@@ -63,8 +65,10 @@ export class FetchRequest implements Outgoing<Response> {
   readonly #headers: HeadersLike;
   readonly #newBody: (() => RequestBody) | undefined;
   readonly #key: string | undefined;
-  /** The request to copy, if it has a body: that is read once, so each attempt but the last sends a copy. */
+  /** The request to copy, if it has a body of its own that may have to be sent again: that can be read only once. */
   readonly #copied: Request | undefined;
+  /** What the first attempt left of that body. */
+  #recorded: RecordedBody | undefined;
 
   constructor(
     setup: ClientSetup,
@@ -98,21 +102,35 @@ export class FetchRequest implements Outgoing<Response> {
       isIdempotent(method) ||
       this.#key !== undefined ||
       headerOf(headers, KEY_HEADER) !== undefined;
-    const hasOwnBody = request !== undefined && request.body !== null;
+    const isReplaced = controls.body !== undefined || (init?.body ?? null) !== null;
+    const hasOwnBody = !isReplaced && (request?.body ?? null) !== null;
     this.#copied = hasOwnBody && this.isRepeatable ? request : undefined;
-    this.isReplayable =
-      controls.body !== undefined || this.#copied !== undefined || isReplayable(init?.body);
+  }
+
+  get isReplayable(): boolean {
+    if (this.#copied !== undefined) return this.#recorded?.isWhole === true;
+    return this.#newBody !== undefined || isReplayable(this.#init?.body);
   }
 
   send(attempt: number, limit: AbortSignal | undefined): Promise<Response> {
     let init = this.#init;
-    if (this.#newBody !== undefined) init = { ...init, body: this.#newBody() };
+    const body = this.#newBody?.() ?? this.#recorded?.toBytes();
+    if (body !== undefined) init = { ...init, body };
     if (this.#key !== undefined)
       init = { ...init, headers: withHeader(this.#headers, KEY_HEADER, this.#key) };
-    if (limit !== undefined) init = { ...init, signal: bothSignals(this.signal, limit) };
-    const isLast = attempt > this.#setup.retriesMax;
-    const input = isLast ? this.#input : (this.#copied?.clone() ?? this.#input);
-    return this.#fetch(input, init);
+    const input = attempt === 1 && this.#setup.retriesMax > 0 ? this.#record() : this.#input;
+    if (limit === undefined) return this.#fetch(input, init);
+    const own = this.signal;
+    if (own === undefined) return this.#fetch(input, { ...init, signal: limit });
+    return sendWithBoth(own, limit, (signal) => this.#fetch(input, { ...init, signal }));
+  }
+
+  /** What the first attempt sends. A copy has the length that the request has, if that is known. */
+  #record(): string | URL | Request {
+    const copy = this.#copied?.clone();
+    const branch = this.#copied?.body;
+    if (branch) this.#recorded = new RecordedBody(branch);
+    return copy ?? this.#input;
   }
 
   statusOf({ status }: Response): number {
@@ -170,8 +188,4 @@ function keyOf(
 
 function toSignal(signal: unknown): WaitSignal | undefined {
   return isSignal(signal) ? signal : undefined;
-}
-
-function bothSignals(own: WaitSignal | undefined, limit: AbortSignal): AbortSignal {
-  return own === undefined ? limit : AbortSignal.any([own as unknown as AbortSignal, limit]);
 }

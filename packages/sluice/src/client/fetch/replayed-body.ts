@@ -1,4 +1,4 @@
-// Bodies of requests: which can be sent again, and what is sent with each attempt.
+// Which bodies of requests can be sent again.
 
 /** What fetch takes as a body. */
 export type RequestBody = NonNullable<RequestInit["body"]>;

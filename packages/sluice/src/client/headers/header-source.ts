@@ -31,7 +31,7 @@ export function headerOf(headers: HeadersLike, name: string): string | undefined
   return undefined;
 }
 
-/** Headers with one more, in a form that fetch and undici take. The original is not changed. */
+/** Headers with one of this name and value, in a form that fetch and undici take. The original is not changed. */
 export function withHeader(headers: HeadersLike, name: string, value: string): [string, string][] {
   const pairs: [string, string][] = [];
   if (Array.isArray(headers) && typeof headers[0] === "string") {
@@ -43,8 +43,7 @@ export function withHeader(headers: HeadersLike, name: string, value: string): [
     for (const [key, each] of entries as Iterable<[string, string | readonly string[] | undefined]>)
       if (each !== undefined) pairs.push([key, joined(each)]);
   }
-  pairs.push([name, value]);
-  return pairs;
+  return [...pairs.filter(([key]) => !isNamed(key, name)), [name, value]];
 }
 
 function isSource(headers: object): headers is HeaderSource {

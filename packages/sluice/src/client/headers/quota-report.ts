@@ -12,6 +12,8 @@ export interface QuotaReport {
   readonly remaining: number;
   /** Until more is available; undefined if not known. */
   readonly resetMs: number | undefined;
+  /** The length of the quota's window, which bounds the time to its reset. Default: not known. */
+  readonly windowMs?: number | undefined;
   /** False if it counts something else than requests, such as tokens or bytes. */
   readonly isOfRequests: boolean;
 }

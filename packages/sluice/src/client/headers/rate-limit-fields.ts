@@ -4,7 +4,7 @@
 
 import { BoundedMap } from "../../base/bounded-map.js";
 import type { HeaderSource } from "./header-source.js";
-import { HEADER_MS_MAX, parseWhole } from "./header-times.js";
+import { HEADER_MS_MAX, parseResetMs, parseWhole } from "./header-times.js";
 import type { QuotaReport } from "./quota-report.js";
 import { type Item, parseList } from "./structured-list.js";
 
@@ -13,6 +13,7 @@ interface Policy {
   /** Undefined in the forms before draft 8. */
   readonly name: string | undefined;
   readonly limit: number;
+  readonly windowMs: number | undefined;
   readonly isOfRequests: boolean;
 }
 
@@ -35,24 +36,35 @@ function toOneReport(field: string, policies: readonly Policy[]): QuotaReport {
   const nameEnd = field.indexOf('"', 1);
   const resetStart = field.indexOf(";t=", nameEnd);
   const name = field.slice(1, nameEnd);
-  const { limit, isOfRequests } = policyOf(name, policies, 1);
+  const { limit, windowMs, isOfRequests } = policyOf(name, policies, 1);
   return {
     name,
     limit,
     remaining: Number(field.slice(nameEnd + 4, resetStart === -1 ? undefined : resetStart)),
     resetMs: resetStart === -1 ? undefined : toMs(Number(field.slice(resetStart + 3))),
+    windowMs,
     isOfRequests,
   };
 }
 
-/** What `RateLimit-Remaining`, `-Limit` and `-Reset` say (draft 6). Empty if they are missing or malformed. */
-export function readRateLimitRemaining(headers: HeaderSource): readonly QuotaReport[] {
-  const remaining = parseWhole(headers.get("ratelimit-remaining") ?? "");
+/**
+ * What `RateLimit-Remaining`, `-Limit` and `-Reset` say (draft 6). Empty if they are missing or malformed. The reset is
+ * in seconds from now, except that of GitLab, which is in seconds since 1970. Docker Hub sends no reset, but the window
+ * behind each number: `100;w=21600`.
+ */
+export function readRateLimitRemaining(
+  headers: HeaderSource,
+  wallMs: number,
+): readonly QuotaReport[] {
+  const [left = "", window] = (headers.get("ratelimit-remaining") ?? "").split(";w=", 2);
+  const remaining = parseWhole(left);
   if (remaining === undefined) return [];
   // Older drafts list policies behind the limit: `100, 100;w=60`.
-  const limit = parseWhole((headers.get("ratelimit-limit") ?? "").split(",", 1)[0] as string);
-  const resetSeconds = parseWhole(headers.get("ratelimit-reset") ?? "");
-  return [toUnnamed(limit, remaining, resetSeconds, readPolicies(headers))];
+  const limit = parseWhole((headers.get("ratelimit-limit") ?? "").split(/[,;]/, 1)[0] as string);
+  const resetMs = parseResetMs(headers.get("ratelimit-reset") ?? "", headers, wallMs);
+  const report = toUnnamed(limit, remaining, resetMs, readPolicies(headers));
+  const windowMs = toMs(parseWhole(window ?? "")) ?? report.windowMs;
+  return [{ ...report, windowMs }];
 }
 
 /** `limit=100, remaining=50, reset=30` */
@@ -66,20 +78,21 @@ function readDraft7(field: string, policies: readonly Policy[]): readonly QuotaR
   }
   const remaining = numbers.get("remaining");
   if (remaining === undefined) return [];
-  return [toUnnamed(numbers.get("limit"), remaining, numbers.get("reset"), policies)];
+  return [toUnnamed(numbers.get("limit"), remaining, toMs(numbers.get("reset")), policies)];
 }
 
 function toUnnamed(
   limit: number | undefined,
   remaining: number,
-  resetSeconds: number | undefined,
+  resetMs: number | undefined,
   policies: readonly Policy[],
 ): QuotaReport {
   return {
     name: "",
     limit: limit ?? policies[0]?.limit,
     remaining,
-    resetMs: toMs(resetSeconds),
+    resetMs,
+    windowMs: policies[0]?.windowMs,
     isOfRequests: policies[0]?.isOfRequests ?? true,
   };
 }
@@ -109,11 +122,12 @@ function policyOf(
   name: string,
   policies: readonly Policy[],
   stateCount: number,
-): Pick<QuotaReport, "limit" | "isOfRequests"> {
+): Pick<QuotaReport, "limit" | "windowMs" | "isOfRequests"> {
   // Cloudflare documents a state and a policy of different names: if there is one of each, they belong together.
   const only = policies.length === 1 && stateCount === 1 ? policies[0] : undefined;
   const policy = policies.find((each) => each.name === name) ?? only;
-  return { limit: policy?.limit, isOfRequests: policy?.isOfRequests ?? true };
+  const { limit, windowMs, isOfRequests = true } = policy ?? {};
+  return { limit, windowMs, isOfRequests };
 }
 
 /** `"hour";q=1000;w=3600`, or before draft 8 `1000;w=3600` */
@@ -137,7 +151,8 @@ function parsePolicies(field: string): readonly Policy[] {
     if (limit === undefined || !isWhole(limit)) return [];
     const unit = parameters.get("qu") ?? "requests";
     const name = typeof value === "string" ? value : undefined;
-    return [{ name, limit, isOfRequests: unit === "requests" }];
+    const windowMs = toMs(wholeOf(parameters, "w") || undefined);
+    return [{ name, limit, windowMs, isOfRequests: unit === "requests" }];
   });
 }
 

@@ -27,7 +27,7 @@ describe("the RateLimit fields", () => {
     [
       "draft 11, one policy",
       { "ratelimit-policy": '"hour";q=1000;w=3600', ratelimit: '"hour";r=100;t=360' },
-      [quota("hour", 1_000, 100, 360_000)],
+      [{ ...quota("hour", 1_000, 100, 360_000), windowMs: 3_600_000 }],
     ],
     [
       "draft 11, several policies, of which one is reported",
@@ -35,7 +35,7 @@ describe("the RateLimit fields", () => {
         "ratelimit-policy": '"hour";q=1000;w=3600, "day";q=5000;w=86400',
         ratelimit: '"day";r=100;t=600',
       },
-      [quota("day", 5_000, 100, 600_000)],
+      [{ ...quota("day", 5_000, 100, 600_000), windowMs: 3_600_000 }],
     ],
     [
       "draft 8 without a policy",
@@ -57,7 +57,7 @@ describe("the RateLimit fields", () => {
     [
       "draft 7",
       { "ratelimit-policy": "100;w=60", ratelimit: "limit=100, remaining=50, reset=30" },
-      [quota("", 100, 50, 30_000)],
+      [{ ...quota("", 100, 50, 30_000), windowMs: 60_000 }],
     ],
     [
       "draft 6",
@@ -67,7 +67,7 @@ describe("the RateLimit fields", () => {
         "ratelimit-remaining": "50",
         "ratelimit-reset": "30",
       },
-      [quota("", 100, 50, 30_000)],
+      [{ ...quota("", 100, 50, 30_000), windowMs: 60_000 }],
     ],
     [
       "an early draft, with policies behind the limit",
@@ -210,7 +210,28 @@ describe("the headers of", () => {
     [
       "Cloudflare, whose names differ",
       { ratelimit: '"default";r=50;t=30', "ratelimit-policy": '"burst";q=100;w=60' },
-      [quota("default", 100, 50, 30_000)],
+      [{ ...quota("default", 100, 50, 30_000), windowMs: 60_000 }],
+    ],
+    [
+      "GitLab, whose reset is in seconds since 1970",
+      {
+        date: DATE,
+        "ratelimit-limit": "600",
+        "ratelimit-observed": "6",
+        "ratelimit-remaining": "594",
+        "ratelimit-reset": `${EPOCH_SECONDS + 57}`,
+        "ratelimit-resettime": "Tue, 17 Nov 2026 06:00:57 GMT",
+      },
+      [quota("", 600, 594, 57_000)],
+    ],
+    [
+      "Docker Hub, which has a window and no reset",
+      {
+        "ratelimit-limit": "100;w=21600",
+        "ratelimit-remaining": "76;w=21600",
+        "docker-ratelimit-source": "192.0.2.7",
+      },
+      [{ ...quota("", 100, 76, undefined), windowMs: 3_600_000 }],
     ],
     [
       "X",

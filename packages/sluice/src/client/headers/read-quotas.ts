@@ -1,4 +1,4 @@
-// Which of the many headers a response reports its quotas with. Reading a header costs, and most responses of an origin
+// Finds the headers in which a response reports its quotas. Reading a header costs, and most responses of an origin
 // have the same ones, so each origin has a reader that remembers what it found.
 
 import type { HeaderSource } from "./header-source.js";

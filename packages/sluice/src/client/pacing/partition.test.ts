@@ -11,7 +11,8 @@ function report(name: string, remaining: number, partitionKey?: string): QuotaRe
 /** A response of this route reports these quotas. */
 function answer(partition: Partition, name: string, ...reports: readonly QuotaReport[]): void {
   const route = partition.route(name);
-  route.answered(route.sent(NOW_MS), reports, NOW_MS, () => 0);
+  route.ended(route.sent(NOW_MS));
+  route.learn(reports, NOW_MS, () => 0);
 }
 
 const mustMsOf = (partition: Partition, name: string) =>

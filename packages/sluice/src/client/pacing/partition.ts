@@ -38,8 +38,15 @@ export class Partition {
   /** The quota that a report is about. */
   quotaOf({ name, partitionKey }: QuotaReport): Quota {
     const key = partitionKey === undefined ? name : `${name}\n${partitionKey}`;
-    const quota = this.#quotas.get(key) ?? new Quota(name);
+    const quota = this.#quotas.get(key) ?? this.#newQuota(name);
     this.#quotas.set(key, quota);
+    return quota;
+  }
+
+  #newQuota(name: string): Quota {
+    const quota = new Quota(name);
+    // Requests that were sent before the first report are not counted for it.
+    quota.rate.measureLike(this.rate);
     return quota;
   }
 }
@@ -75,11 +82,15 @@ export class Route {
     const mustMs = Math.max(pausedMs, isPaced ? partition.rate.waitMs(nowMs) : 0);
     let wait = mustMs > 0 ? bothMs(mustMs) : NO_WAIT;
     if (!isPaced) return wait;
-    for (const quota of this.quotas) wait = longer(wait, quota.wait(nowMs));
+    for (const quota of this.quotas) {
+      wait = longer(wait, quota.wait(nowMs));
+      const rateMs = quota.rate.waitMs(nowMs);
+      if (rateMs > 0) wait = longer(wait, bothMs(rateMs));
+    }
     return wait;
   }
 
-  /** A request is sent now. Returns the quotas that count it, for {@link answered}. */
+  /** A request is sent now. Returns the quotas that count it, for {@link ended}. */
   sent(nowMs: number): readonly Quota[] {
     this.partition.rate.sent(nowMs);
     const { quotas } = this;
@@ -88,13 +99,12 @@ export class Route {
   }
 
   /** The response to a request has arrived, or will not. `counted` is what {@link sent} returned. */
-  answered(
-    counted: readonly Quota[],
-    reports: readonly QuotaReport[],
-    nowMs: number,
-    random: () => number,
-  ): void {
+  ended(counted: readonly Quota[]): void {
     for (const quota of counted) quota.answered();
+  }
+
+  /** Learns from what a response reported, if it did. */
+  learn(reports: readonly QuotaReport[], nowMs: number, random: () => number): void {
     if (reports.length === 0) return;
     const quotas = reports.map((report) => {
       const quota = this.partition.quotaOf(report);
@@ -102,6 +112,20 @@ export class Route {
       return quota;
     });
     this.#setQuotas(quotas);
+  }
+
+  /**
+   * A request that was sent at `sentAtMs` was refused. The rate falls for the quotas that its response reported as used up:
+   * requests that other quotas count don't wait. If it named none, all requests of the caller become fewer.
+   */
+  refused(reports: readonly QuotaReport[], sentAtMs: number, nowMs: number): void {
+    let isNamed = false;
+    for (const report of reports) {
+      if (report.remaining > 0) continue;
+      isNamed = true;
+      this.partition.quotaOf(report).rate.refused(sentAtMs, nowMs);
+    }
+    if (!isNamed) this.partition.rate.refused(sentAtMs, nowMs);
   }
 
   /** The route is no longer remembered. */

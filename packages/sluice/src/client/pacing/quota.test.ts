@@ -39,6 +39,14 @@ describe("a quota", () => {
     expect(gapMsOf(reported({ remaining: 6 }))).toBe(12_000);
   });
 
+  it("that is used up and reports no reset is back after a window at the latest", () => {
+    const usedUp = { remaining: 0, resetMs: undefined };
+    expect(reported({ ...usedUp, windowMs: 60_000 }).wait(NOW_MS).mustMs).toBe(60_000);
+    expect(reported(usedUp).wait(NOW_MS).mustMs).toBe(0);
+    const left = { remaining: 1, resetMs: undefined, windowMs: 60_000 };
+    expect(reported(left).wait(NOW_MS).mustMs).toBe(0);
+  });
+
   it("that is spent at its own pace lasts until the reset", () => {
     const quota = reported({ remaining: 30 });
     let nowMs = NOW_MS;

@@ -5,6 +5,7 @@
 //   nothing left: requests wait for the reset, and a random time more, so that clients don't all return together.
 
 import type { QuotaReport } from "../headers/quota-report.js";
+import { SendRate } from "./send-rate.js";
 
 /** With at least this share of the quota left, nothing is delayed. */
 const PLENTY_SHARE = 0.5;
@@ -28,6 +29,8 @@ export interface Wait {
 /** What is known of one quota. */
 export class Quota {
   readonly name: string;
+  /** Learned from refusals, as other clients may use up the same quota. */
+  readonly rate = new SendRate();
   #limit: number | undefined;
   /** The most that was ever left: stands for the limit where that is not reported. */
   #peak = 0;
@@ -59,7 +62,9 @@ export class Quota {
 
   /** Learns from a response that has just arrived. `random` is from 0 to below 1. */
   report(report: QuotaReport, nowMs: number, random: number): void {
-    const { limit, remaining, resetMs, isOfRequests } = report;
+    const { limit, remaining, isOfRequests } = report;
+    // A quota that is used up is back after a whole window at the latest.
+    const resetMs = report.resetMs ?? (remaining > 0 ? undefined : report.windowMs);
     this.#limit = limit ?? this.#limit;
     this.#peak = Math.max(this.#peak, remaining);
     this.#isOfRequests = isOfRequests;
@@ -77,6 +82,7 @@ export class Quota {
 
   /** A request that this quota counts is sent now. */
   sent(nowMs: number): void {
+    this.rate.sent(nowMs);
     this.#unanswered++;
     this.#lastSentMs = nowMs;
     if (this.#isOfRequests && this.#remaining > 0) this.#remaining--;

@@ -28,6 +28,13 @@ export class SendRate {
   #sentInWindow = 0;
   #sentBefore = 0;
 
+  /** Measures on from what another one has measured: some of those requests may count here. */
+  measureLike(other: SendRate): void {
+    this.#windowStartMs = other.#windowStartMs;
+    this.#sentInWindow = other.#sentInWindow;
+    this.#sentBefore = other.#sentBefore;
+  }
+
   /** Requests a second; Infinity while there is no rate. */
   perSecond(nowMs: number): number {
     if (this.#perSecond === Number.POSITIVE_INFINITY) return this.#perSecond;

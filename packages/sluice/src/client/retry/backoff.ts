@@ -9,7 +9,7 @@ export interface BackoffOptions {
   readonly backoffMsMax: number;
 }
 
-/** The share of a wait that a server asked for by which clients spread over, beyond it. */
+/** Clients return within this share of the wait that a server asked for, after its end. */
 const SPREAD_SHARE = 0.25;
 
 /**

@@ -34,9 +34,11 @@ export function isRetriedResponse(
   outcome: AttemptOutcome,
   headers: HeaderSource,
 ): boolean {
-  if (outcome === "answered" && status !== 408) return false;
+  if (status < 400) return false;
   const advice = headers.get("stripe-should-retry") ?? headers.get("x-should-retry");
-  return advice !== "false";
+  // Stripe says so of a 409, whose other request may soon be done.
+  if (advice === "true") return true;
+  return advice !== "false" && (outcome !== "answered" || status === 408);
 }
 
 /** Failures of a connection that another attempt may not have. */

@@ -10,13 +10,14 @@ import {
 } from "../../adaptive/adaptive-concurrency.js";
 import type { Priority } from "../../adaptive/priority.js";
 import { Breaker, type BreakerState, NO_TICKET } from "../../base/circuit-breaker.js";
-import { type CancelTimer, type Clock, startRefTimer } from "../../base/clock.js";
+import { type CancelTimer, type Clock, startRefTimer, startTimer } from "../../base/clock.js";
 import { SluiceError } from "../../base/errors.js";
 import type { Random } from "../chance.js";
 import { QuotaReader } from "../headers/read-quotas.js";
 import type { Route } from "../pacing/partition.js";
 import type { Quota } from "../pacing/quota.js";
 import { RetryBudget } from "../retry/retry-budget.js";
+import { ResponseTimes } from "./response-times.js";
 import { goesBefore, WaitingLine, type WaitingRequest } from "./waiting-requests.js";
 
 /** What the traffic of an origin is governed by. */
@@ -32,7 +33,7 @@ export interface TrafficOptions {
   readonly retryShare: number;
 }
 
-/** How a request wants to be sent. */
+/** A request that asks to be sent. */
 export interface Turn {
   readonly route: Route;
   readonly priority: Priority;
@@ -65,8 +66,8 @@ const CONCURRENCY_START = 10;
 /** Attempts always end, so that no permit is lost. */
 const PERMIT_MS = 86_400_000;
 
-/** How much one response changes the mean time that the origin takes. */
-const LATENCY_SHARE = 0.1;
+/** A request that the client no longer waits for counts as in flight for this long at most: the timeout of Node's fetch. */
+const LATE_MS_MAX = 300_000;
 
 /** The requests to one origin. */
 export class OriginTraffic {
@@ -79,9 +80,7 @@ export class OriginTraffic {
   readonly #onBreaker: (state: BreakerState) => void;
   #reportedState: BreakerState = "closed";
   readonly #lines = new Map<Route, WaitingLine>();
-  /** The mean time that it takes to answer, the latest responses counting most. */
-  #latencyMs = 0;
-  #deviationMs = 0;
+  readonly #responseTimes = new ResponseTimes();
   #waiting = 0;
   #order = 0;
   #timer: CancelTimer | undefined;
@@ -140,7 +139,7 @@ export class OriginTraffic {
     return mustMs > 0 || shouldMs > 0 ? undefined : this.#send(route, nowMs, nowMs);
   }
 
-  /** Waits until the request may be sent, and sends it. Rejects if it can't be by its deadline, or too many wait. */
+  /** Waits until the request may be sent, and sends it. Rejects if its deadline is too near, or the queue is full. */
   wait(turn: Turn, nowMs: number): Promise<Sent> {
     const { route, deadlineAtMs, priority, isRetry } = turn;
     const { isPaced, paceMsMax, clock } = this.#options;
@@ -188,30 +187,45 @@ export class OriginTraffic {
     });
   }
 
-  /** The time that most answers take: the mean, and twice the mean deviation from it. 0 before the first answer. */
+  /** The time that most responses take; 0 before the first. */
   get latencyMs(): number {
-    return this.#latencyMs + 2 * this.#deviationMs;
+    return this.#responseTimes.mostMs;
   }
 
   /** A response took this long. */
   noteLatency(latencyMs: number): void {
-    const share = this.#latencyMs === 0 ? 1 : LATENCY_SHARE;
-    const differenceMs = latencyMs - this.#latencyMs;
-    this.#latencyMs += share * differenceMs;
-    this.#deviationMs += LATENCY_SHARE * (Math.abs(differenceMs) - this.#deviationMs);
+    this.#responseTimes.add(latencyMs);
   }
 
   /**
    * The request has ended: reports it to the limit of requests in flight and to the circuit breaker, and sends what
    * waits. `failure` is why the origin does not work; undefined if it does, and {@link ABANDONED} if that is not known.
+   * A request that the client no longer waits for is in flight until it has `settled`: otherwise an origin that hangs
+   * would get ever more of them.
    */
-  ended({ ticket, permit }: Sent, outcome: PermitOutcome, failure: unknown): void {
-    permit.release(outcome);
+  ended(
+    { ticket, permit }: Sent,
+    outcome: PermitOutcome,
+    failure: unknown,
+    settled?: Promise<unknown>,
+  ): void {
+    if (settled === undefined) permit.release(outcome);
+    else this.#releaseLater(permit, outcome, settled);
     if (failure === undefined) this.#breaker.succeed(ticket);
     else if (failure === ABANDONED) this.#breaker.abandon(ticket);
     else this.#breaker.fail(ticket, failure);
     this.#noteBreaker();
     if (this.#waiting > 0) this.#admitWaiting();
+  }
+
+  #releaseLater(permit: AdaptivePermit, outcome: PermitOutcome, settled: Promise<unknown>): void {
+    const release = () => {
+      cancel();
+      permit.release(outcome);
+      if (this.#waiting > 0) this.#admitWaiting();
+    };
+    const cancel = startTimer(this.#options.clock, LATE_MS_MAX, release);
+    settled.then(release, release);
   }
 
   #send(route: Route, nowMs: number, sinceMs: number): Sent {
@@ -291,7 +305,7 @@ export class OriginTraffic {
     });
   }
 
-  /** If as many wait as may, the least important of all gives way. Returns false if that is the new one. */
+  /** If the queue is full, the least important request of all is dropped. Returns false if that is the new one. */
   #makeRoom(request: WaitingRequest): boolean {
     if (this.#waiting < this.#options.waitingMax) return true;
     let least = request;
@@ -323,7 +337,7 @@ export class OriginTraffic {
   }
 }
 
-/** How a request ended of which nothing is known: its caller gave up. */
+/** The outcome of a request whose caller gave up: it says nothing about the origin. */
 export const ABANDONED = Symbol("abandoned");
 
 function tooLate(origin: string, waitMs: number): SluiceError {

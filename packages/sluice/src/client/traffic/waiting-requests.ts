@@ -9,7 +9,7 @@ export interface WaitingRequest {
   readonly isRetry: boolean;
   /** In the order of arrival. */
   readonly order: number;
-  /** By then it is sent, if a quota allows it, whatever the pace. */
+  /** From then on pacing no longer delays it; a quota that is used up still does. */
   readonly pacedUntilMs: number;
   /** It may be sent. */
   readonly admit: () => void;

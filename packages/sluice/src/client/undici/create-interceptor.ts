@@ -30,20 +30,23 @@ export interface ClientInterceptor {
 }
 
 /**
- * An interceptor of undici 7 that paces requests, waits as long as it is asked to, and repeats what may be repeated:
- * `new Agent().compose(createInterceptor())`. Bodies that are streams are not repeated.
+ * An interceptor of undici 7 that paces requests, waits as long as the server asks, and retries what is safe to retry:
+ * `new Agent().compose(createInterceptor())`. Bodies that are streams are not repeated. Each `Pool` or `Client` that it is
+ * composed with is an origin of its own, which events call `dispatcher 1`, `dispatcher 2` and so on.
  *
  * @throws SluiceError `SLUICE_OPTION_INVALID` if an option can't be used.
  */
 export function createInterceptor(options: ClientOptions = {}): ClientInterceptor {
   const setup = toClientSetup("createInterceptor", options);
   const core = new ClientCore(setup);
+  let dispatchers = 0;
   const interceptor = (dispatch: Dispatch): Dispatch => {
+    const to = { dispatch, name: `dispatcher ${++dispatchers}` };
     return (request: DispatchOptions, handler: DispatchHandler) => {
       const controller = new RequestController();
       // The caller can give up from now on, while the request still waits.
       handler.onRequestStart?.(controller, {});
-      core.run(toOutgoing(setup, dispatch, request, handler, controller)).then(
+      core.run(toOutgoing(setup, to, request, handler, controller)).then(
         (attempt) => attempt.deliver(),
         (error) => handler.onResponseError?.(controller, error),
       );
@@ -56,7 +59,7 @@ export function createInterceptor(options: ClientOptions = {}): ClientIntercepto
   });
 }
 
-/** What the caller controls its request by, whichever attempt is under way. */
+/** The controller that the caller holds, whichever attempt is under way. */
 class RequestController implements DispatchController {
   readonly #giveUp = new AbortController();
   target: UndiciAttempt | undefined;
@@ -87,11 +90,18 @@ class RequestController implements DispatchController {
   }
 }
 
+/** What an interceptor was composed with. */
+interface Dispatcher {
+  readonly dispatch: Dispatch;
+  /** Stands for the origin of a `Pool` or a `Client`, which connect to one and don't say to which. */
+  readonly name: string;
+}
+
 const KEY_HEADER = "idempotency-key";
 
 function toOutgoing(
   setup: ClientSetup,
-  dispatch: Dispatch,
+  { dispatch, name }: Dispatcher,
   options: DispatchOptions,
   handler: DispatchHandler,
   controller: RequestController,
@@ -99,7 +109,7 @@ function toOutgoing(
   const method = options.method.toUpperCase();
   const headers = options.headers as HeadersLike;
   const path = options.path.split("?", 1)[0] as string;
-  const origin = String(options.origin ?? "");
+  const origin = options.origin ? originOf(options.origin) : name;
   const own = headerOf(headers, KEY_HEADER);
   const makesKey = own === undefined && !isIdempotent(method);
   const key = makesKey ? setup.newIdempotencyKey?.() : undefined;
@@ -119,6 +129,7 @@ function toOutgoing(
     // An upgraded connection is not a response.
     isRepeatable: !options.upgrade && (!makesKey || key !== undefined),
     isReplayable: isReplayable(options.body),
+    bodyAdvice: "pass a string or a buffer",
     send: async (_attempt, limit) => {
       const attempt = new UndiciAttempt(handler, controller);
       controller.target = attempt;
@@ -135,6 +146,12 @@ function toOutgoing(
     isOfOrigin: () => true,
     keep: (attempt) => attempt.keep(),
   };
+}
+
+/** A string or a URL, with a slash at the end or without one: it is the same origin. */
+function originOf(given: string | URL): string {
+  const url = String(given);
+  return url.endsWith("/") ? url.slice(0, -1) : url;
 }
 
 /** undici sends strings and buffers again; streams, iterators and forms are read once. */

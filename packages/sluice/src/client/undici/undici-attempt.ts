@@ -60,9 +60,11 @@ export class UndiciAttempt implements DispatchHandler, Kept<UndiciAttempt> {
     return this.started;
   }
 
+  /** Ends it. One that still waits for a connection, which undici can't abort, ends too, and is never written to one. */
   abort(reason: Error): void {
     this.#abortReason = reason;
     this.#controller?.abort(reason);
+    this.#reject(reason);
   }
 
   pause(): void {
@@ -73,11 +75,25 @@ export class UndiciAttempt implements DispatchHandler, Kept<UndiciAttempt> {
     this.#controller?.resume();
   }
 
-  /** Gives the response to the caller: what was read of it, and then the rest as it comes. */
+  /**
+   * Gives the response to the caller: what was read of it, and then the rest as it comes. As in undici, what the caller's
+   * handler throws ends the request, and the handler gets it as its error.
+   */
   deliver(): void {
     // A connection that was upgraded is the caller's already.
     if (this.#state === "delivered") return;
     this.#state = "delivered";
+    try {
+      this.#handOver();
+    } catch (error) {
+      this.#state = "dropped";
+      this.#chunks = [];
+      if (this.#end === undefined) this.#controller?.abort(error as Error);
+      this.#handler.onResponseError?.(this.#downstream, error as Error);
+    }
+  }
+
+  #handOver(): void {
     this.#handler.onResponseStart?.(this.#downstream, this.status, this.#headers, this.#message);
     for (const chunk of this.#chunks) this.#handler.onResponseData?.(this.#downstream, chunk);
     this.#chunks = [];
