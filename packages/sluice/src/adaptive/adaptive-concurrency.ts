@@ -36,11 +36,11 @@ export interface AdaptivePermit {
   readonly retryAfterMs: number;
   /** Counts latency from now on: what came before took the client's time, as where it was still sending its body. */
   restart(options?: TimeOptions): void;
-  /** Gives the place back and says what came of the request; the second call, and one after expiry, does nothing. */
+  /** Releases the permit with the outcome of the request. A second call, or one after it has expired, does nothing. */
   release(outcome: PermitOutcome, options?: TimeOptions): void;
 }
 
-/** How an adaptive limit stands. */
+/** The current state of an adaptive limit. */
 export interface AdaptiveStats {
   /** The limit in force. */
   readonly limit: number;
@@ -72,7 +72,7 @@ export interface AdaptiveConcurrency {
    * @throws SluiceError `SLUICE_OPTION_INVALID` if the priority is not one.
    */
   acquire(options?: AcquireOptions): AdaptivePermit;
-  /** How it stands. */
+  /** Its current state. */
   stats(): AdaptiveStats;
 }
 
@@ -87,7 +87,7 @@ export function adaptiveConcurrency(options: AdaptiveOptions = {}): AdaptiveConc
 
 /** How many times the latency of requests a window lasts at least. */
 const LATENCIES_IN_WINDOW = 2;
-/** In a probe, where only requests count that began in it: of a shorter one the slow requests would be missing. */
+/** The same in a probe, where only requests that began in it count: a shorter one would miss the slow requests. */
 const LATENCIES_IN_PROBE = 4;
 
 class AdaptiveLimit implements AdaptiveConcurrency {
@@ -169,7 +169,7 @@ class AdaptiveLimit implements AdaptiveConcurrency {
     if (window.isOver(nowMs)) this.#move(nowMs);
   }
 
-  /** Otherwise clients that send requests and disconnect could tighten the limit for all others. */
+  /** Only slow ones count as failures: otherwise clients that disconnect could tighten the limit for all others. */
   #isSlow(tookMs: number): boolean {
     const { latencyMs } = this.#state;
     return latencyMs !== undefined && tookMs > latencyMs;

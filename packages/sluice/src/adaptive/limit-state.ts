@@ -56,9 +56,9 @@ export const ALGORITHMS = ["gradient", "aimd", "vegas"] as const satisfies Adapt
 const PROBE_SHARE = 0.5;
 /** A limit that has fallen to this share of the one at the last measurement is probed too. */
 const FALLEN_SHARE = 0.75;
-/** A probe whose latency is this multiple of the old baseline may still have a queue, */
+/** A probe whose latency is above this multiple of the old baseline may still have a queue. */
 const RISEN_BY = 1.2;
-/** if it is also at most this share of the latency before: without a queue, fewer requests are not faster. */
+/** It has one only if its latency is also below this share of that before: without a queue, fewer are not faster. */
 const FALLING_BY = 0.8;
 /** A baseline that is older is measured again. */
 export const BASELINE_MS_MAX = 5_000;

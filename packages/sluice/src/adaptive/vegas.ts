@@ -4,8 +4,8 @@
 import { FAILURE_SHARE_MAX, type LimitSignal, tightenByFailures } from "./limit-step.js";
 
 /**
- * The queue may be from 3 to 6 times this. It grows with the square root of the limit, as the chance in how many requests
- * are served together does: with the logarithm of TCP Vegas, backends whose requests differ were left idle.
+ * The queue may be from 3 to 6 times this. It grows with the square root of the limit, as random variation of the
+ * requests in flight does: with the logarithm of TCP Vegas, backends whose requests differ were left idle.
  */
 function unitOf(limit: number): number {
   return Math.max(1, Math.sqrt(limit) / 2);

@@ -116,7 +116,7 @@ export class GatePass {
     this.#breaker?.fail(this.#ticket, kind);
   }
 
-  /** The client caused that there is no response. */
+  /** There is no response because of the client. */
   left(): void {
     this.#release("abandoned");
     this.#breaker?.abandon(this.#ticket);

@@ -55,7 +55,7 @@ export function toShedLoadSetup(options: ShedLoadOptions): ShedLoadSetup {
   };
 }
 
-/** Whether a request asks for health. By its path as it was sent: one that is written in another way is not a probe. */
+/** Whether a request is a health check, by its path as it was sent: another spelling of the path is not one. */
 export function toHealthCheck(
   paths: readonly string[],
 ): (method: string, target: string) => boolean {
