@@ -53,17 +53,18 @@ rmSync(folder, { recursive: true });
 
 // Prints:
 //     limit:
-//       # 501 of 502 callers never made more than 1 request in 1 second.
-//       # The busiest made 10. 1 (0.199%) would have been refused.
+//       # 501 of 502 callers never had more than 1 request counted in 1 second.
+//       # The busiest had 10. 1 (0.199%) would have been refused.
+//       # The log has whole seconds, so each second is counted together with the one before it.
 //       - slidingWindowCounter: { limit: 1, windowMs: 1s }
-//       # 501 of 502 callers never made more than 2 requests in 10 seconds.
-//       # The busiest made 55. 1 (0.199%) would have been refused.
+//       # 501 of 502 callers never had more than 2 requests counted in 10 seconds.
+//       # The busiest had 55. 1 (0.199%) would have been refused.
 //       - slidingWindowCounter: { limit: 2, windowMs: 10s }
-//       # 501 of 502 callers never made more than 7 requests in 1 minute.
-//       # The busiest made 305. 1 (0.199%) would have been refused.
+//       # 501 of 502 callers never had more than 7 requests counted in 1 minute.
+//       # The busiest had 305. 1 (0.199%) would have been refused.
 //       - slidingWindowCounter: { limit: 7, windowMs: 1m }
-//       # 501 of 502 callers never made more than 400 requests in 1 hour (360, rounded up).
-//       # The busiest made 3,000. 1 (0.199%) would have been refused.
+//       # 501 of 502 callers never had more than 400 requests counted in 1 hour (360, rounded up).
+//       # The busiest had 3,000. 1 (0.199%) would have been refused.
 //       - slidingWindowCounter: { limit: 400, windowMs: 1h }
 //
 // 4,860 requests of 502 callers in 59 minutes 50 seconds, from 2026-11-17 12:00:00 to 2026-11-17 12:59:50
