@@ -72,6 +72,7 @@ export class MemoryStore implements SyncStore {
     const arenas = this.#placements.shelves.map((shelf) => shelf.arena.stats);
     const { stats: sketches } = this.#placements.sketches;
     const sum = (numbers: number[]) => numbers.reduce((total, n) => total + n, 0);
+    const bytes = [...tables, ...arenas, ...sketches, this.#blocks.stats].map((each) => each.bytes);
     return {
       keys: sum(tables.map((table) => table.keys)),
       evictions: this.#evictions,
@@ -81,7 +82,7 @@ export class MemoryStore implements SyncStore {
       blocks: this.#blocks.stats.keys,
       blocksEvicted: this.#blocks.evicted,
       sketches,
-      bytes: sum([...tables, ...arenas, ...sketches, this.#blocks.stats].map(({ bytes }) => bytes)),
+      bytes: sum([...bytes, this.#levels?.bytes ?? 0]),
     };
   }
 
