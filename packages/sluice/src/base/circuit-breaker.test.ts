@@ -57,8 +57,38 @@ describe("an open breaker", () => {
     expect(breaker.ask()).not.toBe(NO_TICKET);
     expect(breaker.state).toBe("half-open");
     for (let i = 0; i < 10; i++) expect(breaker.ask()).toBe(NO_TICKET);
-    clock.advance(100_000);
-    expect(breaker.ask()).toBe(NO_TICKET);
+    expect(breaker.retryAfterMs).toBe(1);
+  });
+
+  it("is not kept open by a trial that does not end: others follow, each after twice the time", () => {
+    const { clock, breaker, events, fail } = setup();
+    fail(3);
+    clock.advance(1_000);
+    const first = breaker.ask();
+    for (const waitMs of [1_000, 2_000, 4_000, 8_000, OPEN_MS_MAX, OPEN_MS_MAX]) {
+      clock.advance(waitMs - 1);
+      expect([breaker.isShut, breaker.ask()]).toEqual([true, NO_TICKET]);
+      clock.advance(1);
+      expect([breaker.isShut, breaker.ask()]).toEqual([false, first]);
+      expect(breaker.ask()).toBe(NO_TICKET);
+    }
+    expect(events).toHaveLength(1);
+    // Late, but an answer.
+    breaker.succeed(first);
+    expect(breaker.state).toBe("closed");
+  });
+
+  it("stays open if the first of several trials to end failed, and trusts the others no more", () => {
+    const { clock, breaker, fail } = setup();
+    fail(3);
+    clock.advance(1_000);
+    breaker.ask();
+    clock.advance(1_000);
+    const ticket = breaker.ask();
+    breaker.fail(ticket, "slow");
+    expect([breaker.state, breaker.retryAfterMs]).toEqual(["open", 4_000]);
+    breaker.succeed(ticket);
+    expect(breaker.state).toBe("open");
   });
 
   it("closes when its trial succeeds, and says so once", () => {

@@ -1,5 +1,6 @@
 // A circuit breaker: after several failures in a row a store or a backend is not asked for a while, then one request tests
-// whether it is back. There is no timer: the next request sees that the time has come.
+// whether it is back. A test that takes too long is not waited for: a slow request, or one whose end is never reported,
+// must not keep the breaker open. There is no timer: the next request sees that the time has come.
 
 import type { Clock } from "./clock.js";
 
@@ -37,6 +38,7 @@ export class Breaker {
   #ticket = 1;
   #failuresInRow = 0;
   #openMs: number;
+  /** Until then the store is not asked; while it is tested, until then no other request tests it. */
   #openUntilMs = 0;
   #failure: unknown;
   #failedAtMs = Number.NEGATIVE_INFINITY;
@@ -56,9 +58,14 @@ export class Breaker {
     return this.#failure;
   }
 
-  /** Until the store may be asked again, at least 1. */
+  /** Until the store may be asked again, at least 1. While it is tested 1: most tests are over soon. */
   get retryAfterMs(): number {
-    return this.#state === "closed" ? 1 : Math.max(1, this.#openForMs());
+    return this.#state === "open" ? Math.max(1, this.#openForMs()) : 1;
+  }
+
+  /** Whether {@link ask} would yield no ticket now. */
+  get isShut(): boolean {
+    return this.#state !== "closed" && this.#openForMs() > 0;
   }
 
   /**
@@ -67,9 +74,16 @@ export class Breaker {
    */
   ask(): number {
     if (this.#state === "closed") return this.#ticket;
-    if (this.#state === "half-open" || this.#openForMs() > 0) return NO_TICKET;
-    this.#state = "half-open";
-    return ++this.#ticket;
+    if (this.#openForMs() > 0) return NO_TICKET;
+    if (this.#state === "half-open") {
+      // The trial takes as long as a failure would count. Whichever of the trials ends first decides.
+      this.#openMs = Math.min(2 * this.#openMs, this.#openMsMax);
+    } else {
+      this.#state = "half-open";
+      this.#ticket++;
+    }
+    this.#openUntilMs = this.#options.clock.now() + this.#openMs;
+    return this.#ticket;
   }
 
   /** The store answered in time. */
@@ -105,6 +119,7 @@ export class Breaker {
     if (ticket !== this.#ticket || this.#state !== "half-open") return;
     this.#state = "open";
     this.#ticket++;
+    this.#openUntilMs = this.#options.clock.now();
   }
 
   #open(): void {

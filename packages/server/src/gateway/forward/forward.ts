@@ -314,7 +314,7 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
     const isClientFault = this.#isClientFault(failure);
     const status = statusOf(failure, isClientFault);
     if (isClientFault) this.#gatePass?.left();
-    else this.#gatePass?.failed(kind);
+    else this.#gatePass?.failed(failure);
     this.#report(kind === "busy" ? "busy" : status === 504 ? "timed-out" : "failed");
     const { authority: backend } = this.#backend as Backend;
     const upstream = this.#upstream?.name;

@@ -24,7 +24,7 @@ async function setUp(options: FixtureOptions) {
   const held: ServerResponse[] = [];
   const listener: RequestListener = (request, response) => {
     if (request.url?.startsWith("/slow")) held.push(response);
-    else response.end("ok");
+    else response.writeHead(request.url === "/down" ? 503 : 200).end("ok");
   };
   const gateway = await startGateway(await startUpstream(listener), options);
   const ask = (path = "/", init: RequestInit = {}) => fetch(`${gateway.url}${path}`, init);
@@ -264,6 +264,36 @@ describe("the circuit breaker of an upstream", () => {
     });
     const { url } = await startGateway(broken, { upstream: { breaker } });
     for (let i = 0; i < 5; i++) expect(await codeOf(url)).toBe("broken");
+  });
+
+  it("is not opened by a client that holds all connections", async () => {
+    const { occupy, letGo, statusOf, core } = await setUp({
+      upstream: {
+        connectionsMax: 2,
+        waitingMax: 0,
+        breaker: { failuresMax: 2, openMs: 60_000 },
+      },
+    });
+    await occupy(2);
+    for (let i = 0; i < 4; i++) expect(await statusOf("/")).toBe(503);
+    expect(core.telemetry.top().upstreams).toMatchObject([{ breaker: "closed" }]);
+    letGo();
+    await eventually(async () => (await statusOf("/")) === 200);
+  });
+
+  it("is not kept open by the request that tests whether it is back, however slow", async () => {
+    const clock = new ManualClock(1_700_000_000_000);
+    const { occupy, letGo, statusOf } = await setUp({
+      upstream: { breaker: { failuresMax: 2, openMs: 1_000 } },
+      core: { clock },
+    });
+    expect([await statusOf("/down"), await statusOf("/down")]).toEqual([503, 503]);
+    clock.advance(1_000);
+    await occupy(1);
+    expect(await statusOf("/")).toBe(503);
+    clock.advance(1_000);
+    expect([await statusOf("/"), await statusOf("/")]).toEqual([200, 200]);
+    letGo();
   });
 });
 

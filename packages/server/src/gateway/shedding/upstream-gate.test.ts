@@ -1,4 +1,4 @@
-import { adaptiveConcurrency } from "sluice/adaptive";
+import { adaptiveConcurrency, circuitBreaker } from "sluice/adaptive";
 import { ManualClock } from "sluice/testing";
 import { describe, expect, it } from "vitest";
 import { GatePass, UpstreamGate } from "./upstream-gate.js";
@@ -69,8 +69,32 @@ describe("a request whose client is still sending its body", () => {
       const pass = enter();
       pass.awaitBody();
       clock.advance(UPLOAD_MS);
-      pass.failed("response-timeout");
+      pass.failed({ kind: "response-timeout", isStale: false });
     }
     expect(limit.limit).toBeLessThan(before);
+  });
+});
+
+describe("the circuit breaker of a gate", () => {
+  function setUpBreaker() {
+    const clock = new ManualClock(1_700_000_000_000);
+    const breaker = circuitBreaker({ clock, failuresMax: 3 });
+    const refused = { critical: 0, high: 0, normal: 0, low: 0 };
+    const gate = new UpstreamGate([], { breaker, refused });
+    const fail = (failure: Parameters<GatePass["failed"]>[0]) => {
+      for (let i = 0; i < 3; i++) (gate.enter("normal") as GatePass).failed(failure);
+    };
+    return { breaker, fail };
+  }
+
+  it.each([
+    ["found no free connection, which one client may all hold", { kind: "busy", isStale: false }],
+    ["met a connection that the backend had closed", { kind: "closed", isStale: true }],
+  ] as const)("is not opened by requests that %s", (_, failure) => {
+    const { breaker, fail } = setUpBreaker();
+    fail(failure);
+    expect(breaker.state).toBe("closed");
+    fail({ kind: "closed", isStale: false });
+    expect(breaker.state).toBe("open");
   });
 });

@@ -10,7 +10,7 @@ import {
   type Priority,
 } from "sluice/adaptive";
 import type { ShedReason } from "sluice/load-shedding";
-import type { FailureKind } from "../upstream/upstream-caller.js";
+import type { FailureKind, UpstreamFailure } from "../upstream/upstream-caller.js";
 
 /** A request that was shed. */
 export interface Shed {
@@ -110,10 +110,14 @@ export class GatePass {
     else this.#breaker?.succeed(this.#ticket);
   }
 
-  /** There is no response. */
-  failed(kind: FailureKind): void {
-    this.#release(OUTCOMES[kind]);
-    this.#breaker?.fail(this.#ticket, kind);
+  /**
+   * There is no response. The breaker learns nothing from a request that never reached its backend: clients that hold all
+   * connections, as with WebSockets, must not open it for others.
+   */
+  failed({ kind, isStale }: Pick<UpstreamFailure, "kind" | "isStale">): void {
+    this.#release(isStale ? "ignored" : OUTCOMES[kind]);
+    if (isStale || kind === "busy") this.#breaker?.abandon(this.#ticket);
+    else this.#breaker?.fail(this.#ticket, kind);
   }
 
   /** There is no response because of the client. */

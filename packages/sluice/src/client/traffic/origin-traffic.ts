@@ -133,7 +133,7 @@ export class OriginTraffic {
    * @throws SluiceError `SLUICE_CLIENT_CIRCUIT_OPEN` if the circuit breaker is open.
    */
   trySend(route: Route, nowMs: number): Sent | undefined {
-    if (this.#isShut()) throw this.#circuitOpen();
+    if (this.#breaker.isShut) throw this.#circuitOpen();
     if (this.#isFull || this.#lines.has(route)) return undefined;
     const { mustMs, shouldMs } = route.wait(nowMs, this.#options.isPaced);
     return mustMs > 0 || shouldMs > 0 ? undefined : this.#send(route, nowMs, nowMs);
@@ -242,12 +242,6 @@ export class OriginTraffic {
     if (state === this.#reportedState) return;
     this.#reportedState = state;
     this.#onBreaker(state);
-  }
-
-  /** Whether the breaker lets no request through, not even one to find out if the origin is back. */
-  #isShut(): boolean {
-    const { state, retryAfterMs } = this.#breaker;
-    return state === "half-open" || (state === "open" && retryAfterMs > 1);
   }
 
   #join(route: Route, request: WaitingRequest): () => void {
