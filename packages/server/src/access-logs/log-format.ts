@@ -21,7 +21,8 @@ export interface FormatFacts {
   readonly forwardedFor: boolean;
   /** By lower-case name; "any" if lines have all headers. */
   readonly headers: ReadonlySet<string> | "any";
-  readonly attributes: ReadonlySet<string>;
+  /** By name; "any" if nothing is known to be missing. */
+  readonly attributes: ReadonlySet<string> | "any";
 }
 
 /** A format. */

@@ -17,6 +17,12 @@ export function toText(bytes: Buffer, from: number, to: number): string {
   return bytes.toString("latin1", from, to);
 }
 
+/** Behind the byte order mark with which some programs begin UTF-8; `from` if there is none. */
+export function afterMark(bytes: Buffer, from: number, to: number): number {
+  const isMark = bytes[from] === 0xef && bytes[from + 1] === 0xbb && bytes[from + 2] === 0xbf;
+  return isMark && to - from >= 3 ? from + 3 : from;
+}
+
 /** Where a byte is found from `from` to before `to`; `to` if it is not. */
 export function indexOfByte(bytes: Buffer, byte: number, from: number, to: number): number {
   let at = from;

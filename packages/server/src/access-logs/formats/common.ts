@@ -22,6 +22,8 @@ import { COMMON_TIME_LENGTH, CommonTimes } from "./times.js";
 
 const OPENING = 0x5b;
 const CLOSING = 0x5d;
+/** How far the quote of a request is behind the bracket before a time without a fraction. */
+const QUOTE_AFTER = COMMON_TIME_LENGTH + 3;
 
 const COMMON_FACTS: FormatFacts = {
   user: true,
@@ -112,12 +114,20 @@ class CommonReader implements LineReader {
 
   /** Returns where the time begins. Behind the address are an identity that no server knows, and the user. */
   #readUser(bytes: Buffer, from: number, to: number, entry: LogEntry): number {
-    if (bytes[from + 3] === DASH && bytes[from + 5] === OPENING && bytes[from + 2] === SPACE) {
+    const usual = from + 5;
+    // The quote has to be there too, since a name may begin with a dash and a bracket.
+    const isUsual =
+      bytes[from + 3] === DASH && bytes[usual] === OPENING && bytes[from + 2] === SPACE;
+    if (
+      isUsual &&
+      bytes[usual + QUOTE_AFTER] === QUOTE &&
+      bytes[usual + QUOTE_AFTER - 1] === SPACE
+    ) {
       entry.user = undefined;
-      return from + 5;
+      return usual;
     }
     const identEnd = indexOfByte(bytes, SPACE, from + 1, to);
-    const opening = indexOfByte(bytes, OPENING, identEnd, to);
+    const opening = openingOf(bytes, identEnd, to);
     entry.user = toUser(bytes, identEnd + 1, opening - 1);
     return opening;
   }
@@ -172,6 +182,20 @@ class CommonReader implements LineReader {
   }
 }
 
+/**
+ * Where the time begins, behind a user: at the last bracket before the request. Names may have brackets, with which a
+ * client could otherwise make its lines malformed; quotes of names are escaped.
+ */
+function openingOf(bytes: Buffer, from: number, to: number): number {
+  let quote = endOfQuoted(bytes, from, to);
+  while (quote >= 0 && (bytes[quote - 1] !== SPACE || bytes[quote - 2] !== CLOSING))
+    quote = endOfQuoted(bytes, quote + 1, to);
+  if (quote < 0) return indexOfByte(bytes, OPENING, from, to);
+  let opening = quote - 3;
+  while (opening > from && bytes[opening] !== OPENING) opening--;
+  return opening;
+}
+
 /** Where the time ends; `to` if it does not. */
 function closingOf(bytes: Buffer, opening: number, to: number): number {
   const usual = opening + COMMON_TIME_LENGTH + 1;
@@ -190,5 +214,7 @@ function toRequestLine(bytes: Buffer, from: number, to: number): RequestLine | u
 
 function toUser(bytes: Buffer, from: number, to: number): string | undefined {
   if (to <= from || (to === from + 1 && bytes[from] === DASH)) return undefined;
-  return unescaped(toText(bytes, from, to));
+  const text = toText(bytes, from, to);
+  // Apache writes an empty name so.
+  return text === '""' ? undefined : unescaped(text);
 }

@@ -3,6 +3,7 @@
 import { LogEntry, NO_NEEDS } from "../log-entry.js";
 import type { FormatName, LogFormat } from "../log-format.js";
 import { alb } from "./alb.js";
+import { afterMark } from "./bytes.js";
 import { combined, common, restOf } from "./common.js";
 import { type FieldMap, USUAL_FIELDS } from "./field-map.js";
 import { caddy, envoy, jsonFormat } from "./json.js";
@@ -83,7 +84,7 @@ function toCommonOrCombined(head: Buffer): LogFormat {
 
 /** The first lines; the last only if it is the only one, since it may be cut off. */
 function* linesOf(head: Buffer): Generator<readonly [from: number, to: number]> {
-  let from = 0;
+  let from = afterMark(head, 0, head.length);
   for (let count = 0; count < LINES_MAX && from < head.length; count++) {
     const end = head.indexOf(NEWLINE, from);
     if (end < 0) {

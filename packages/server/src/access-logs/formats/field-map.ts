@@ -60,7 +60,8 @@ export const USUAL_FIELDS: FieldMap = {
 export const CADDY_FIELDS: FieldMap = {
   facts: {
     time: ["ts"],
-    ip: ["request.remote_ip", "request.remote_addr"],
+    // The client as Caddy found it behind the proxies that it trusts; the peer where none are, and before Caddy 2.7.
+    ip: ["request.client_ip", "request.remote_ip", "request.remote_addr"],
     forwardedFor: ["request.headers.X-Forwarded-For"],
     method: ["request.method"],
     path: ["request.uri"],

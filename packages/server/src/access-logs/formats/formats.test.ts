@@ -104,6 +104,13 @@ describe("what formats have besides", () => {
     expect(read("json", toLogLine("json", REQUEST))).toMatchObject({ user, host });
   });
 
+  it("the client of Caddy's log is the one that Caddy found behind its proxies", () => {
+    const line = toLogLine("caddy", { ...REQUEST, ip: "10.0.0.1" });
+    expect(read("caddy", line)).toMatchObject({ ip: "10.0.0.1" });
+    const found = line.replace('"remote_ip"', '"client_ip":"203.0.113.9","remote_ip"');
+    expect(read("caddy", found)).toMatchObject({ ip: "203.0.113.9" });
+  });
+
   it("a field that a line lacks is not that of the line before", () => {
     const reader = formatOf("combined").createReader(ALL);
     const entry = new LogEntry();
@@ -117,6 +124,20 @@ describe("what formats have besides", () => {
   it("escaped bytes of a request are those that were sent", () => {
     const line = toLogLine("combined", { ...REQUEST, path: '/a\\x22b\\\\c\\"d' });
     expect(read("combined", line)).toMatchObject({ path: '/a"b\\c"d' });
+  });
+
+  it.each([
+    ["a[b", "a[b"],
+    ["[", "["],
+    ["x [17/Nov/2025:00:00:00 +0000] y", "x [17/Nov/2025:00:00:00 +0000] y"],
+    ["a] b", "a] b"],
+    ["- [x", "- [x"],
+    ["- [17/Nov/2025:00:00:00 +0000] y", "- [17/Nov/2025:00:00:00 +0000] y"],
+    ['a] \\"', 'a] "'],
+    ['""', undefined],
+  ])("a client can't hide its lines behind the user name %j", (written, user) => {
+    const line = toLogLine("combined", { ...REQUEST, user: written });
+    expect(read("combined", line)).toMatchObject({ atMs: NOON, method: "DELETE", user });
   });
 
   it("a client that is not an address, and a line without a request, are malformed", () => {
@@ -163,6 +184,10 @@ describe("times", () => {
     ["2026-11-17T13:00:00+01:00", NOON],
     ["2026-11-17 12:00:00", NOON],
     ["2026-11-17T12:00:00.123456Z", NOON + 123],
+    ["2026-11-17T13:00:00,5+0100", NOON + 500],
+    ["2026-11-17 13:00:00 +0100", NOON],
+    ["2026/11/17 12:00:00.250", NOON + 250],
+    ["2026/11-17 12:00:00", Number.NaN],
     ["17/Nov/2026:07:00:00 -0500", NOON],
     ["17/Nov/2026:12:00:00.250 +0000", NOON + 250],
     [NOON / 1_000, NOON],

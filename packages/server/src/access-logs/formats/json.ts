@@ -65,7 +65,7 @@ class JsonReader implements LineReader {
     if (ip === undefined) return this.#fail(`no address in ${this.#say("ip")}`);
     entry.ip = ip;
     if (!this.#readTarget(line, entry))
-      return this.#fail(`no method and path in ${this.#say("path")}`);
+      return this.#fail(`no method in ${this.#say("method")}, or no path in ${this.#say("path")}`);
     entry.host = toText(this.#find(line, "host"));
     entry.user = toText(this.#find(line, "user"));
     entry.tenant = toText(this.#find(line, "tenant"));

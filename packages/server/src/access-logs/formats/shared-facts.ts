@@ -2,6 +2,8 @@
 
 import type { FormatFacts } from "../log-format.js";
 
+type Names = ReadonlySet<string> | "any";
+
 /** The facts that all formats have; all facts if there are no formats. */
 export function sharedFacts(all: readonly FormatFacts[]): FormatFacts {
   const every = (has: (facts: FormatFacts) => boolean) => all.every(has);
@@ -15,16 +17,11 @@ export function sharedFacts(all: readonly FormatFacts[]): FormatFacts {
     bodyBytes: every(({ bodyBytes }) => bodyBytes),
     forwardedFor: every(({ forwardedFor }) => forwardedFor),
     headers: all.map(({ headers }) => headers).reduce(intersect, "any"),
-    attributes: all
-      .map(({ attributes }) => attributes)
-      .reduce((a, b) => intersect(a, b) as ReadonlySet<string>),
+    attributes: all.map(({ attributes }) => attributes).reduce(intersect, "any"),
   };
 }
 
-function intersect(
-  a: ReadonlySet<string> | "any",
-  b: ReadonlySet<string> | "any",
-): ReadonlySet<string> | "any" {
+function intersect(a: Names, b: Names): Names {
   if (a === "any") return b;
   return b === "any" ? a : new Set([...a].filter((name) => b.has(name)));
 }

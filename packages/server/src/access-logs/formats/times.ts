@@ -26,7 +26,7 @@ export function parseTime(value: unknown): number {
   if (typeof value === "number") return toTimeMs(fromNumber(value));
   if (typeof value !== "string" || value.length > COMMON_LENGTH_MAX) return Number.NaN;
   if (/^\d{1,19}(?:\.\d{1,9})?$/.test(value)) return toTimeMs(fromNumber(Number(value)));
-  if (/^\d{4}-\d{2}-\d{2}[T ]/.test(value)) return toTimeMs(fromIso(value));
+  if (/^\d{4}([-/])\d{2}\1\d{2}[T ]/.test(value)) return toTimeMs(fromIso(value));
   return parseCommonTime(value.replace(/^\[|\]$/g, ""));
 }
 
@@ -38,7 +38,8 @@ function fromNumber(value: number): number {
 
 /** Times without a zone are UTC: what else they may be, a log does not say. */
 function fromIso(text: string): number {
-  const written = text.replace(" ", "T").replace(",", ".");
+  const date = text.slice(0, 10).replaceAll("/", "-");
+  const written = `${date}T${text.slice(11).replace(",", ".").replace(" ", "")}`;
   return Date.parse(/(?:Z|[+-]\d{2}:?\d{2})$/i.test(written) ? written : `${written}Z`);
 }
 

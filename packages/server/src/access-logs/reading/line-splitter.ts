@@ -1,6 +1,8 @@
 // Splits chunks of bytes into lines, where they are: a line is a place in its chunk, and only one that goes on in the
 // next chunk is copied.
 
+import { afterMark } from "../formats/bytes.js";
+
 /** What is done with lines. Blank ones are left out, and so are the ends of lines. */
 export interface LineSink {
   line(bytes: Buffer, from: number, to: number, number: number): void;
@@ -72,8 +74,9 @@ export class LineSplitter {
     this.#add(line, 0, line.length);
   }
 
-  #add(bytes: Buffer, from: number, end: number): void {
+  #add(bytes: Buffer, start: number, end: number): void {
     const number = ++this.#number;
+    const from = number === 1 ? afterMark(bytes, start, end) : start;
     const to = end > from && bytes[end - 1] === RETURN ? end - 1 : end;
     if (to === from) return;
     if (to - from <= LINE_BYTES_MAX) this.#sink.line(bytes, from, to, number);

@@ -3,7 +3,8 @@
 
 import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
-import { detectFormat, type FormatChoice, firstTimeOf } from "../formats/detect.js";
+import { detectFormat, type FormatChoice, firstTimeOf, formatOf } from "../formats/detect.js";
+import { sharedFacts } from "../formats/shared-facts.js";
 import type { LogFormat } from "../log-format.js";
 import { compressionOf, decompress } from "./decompress.js";
 
@@ -90,11 +91,13 @@ async function openStream(
   return { source: { name, format, sizeBytes: undefined, open }, head };
 }
 
+/** The format of a log without content, as after a rotation: it has no line that lacks what a rule needs. */
+const EMPTY: LogFormat = { ...formatOf("json"), title: "empty", facts: sharedFacts([]) };
+
 function mustDetect(name: string, head: Buffer, choice: FormatChoice): LogFormat {
   const format = detectFormat(head, choice);
   if (format !== undefined) return format;
-  // Nothing is read from an empty log, in any format.
-  if (head.length === 0) return detectFormat(head, { format: "combined" }) as LogFormat;
+  if (head.length === 0) return EMPTY;
   throw new UnknownFormatError(
     `${name}: no known format reads its first lines; name it with --format, or the fields of JSON with --fields`,
   );

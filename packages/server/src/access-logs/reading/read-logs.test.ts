@@ -62,6 +62,12 @@ describe("lines", () => {
     });
   });
 
+  it.each([1, 2, 10_000])("follow a byte order mark, in pieces of %d bytes", async (size) => {
+    const { requests, malformed } = await read([inPieces(`\ufeff${line(0)}\n${line(1)}`, size)]);
+    expect({ requests, malformed }).toEqual({ requests: ["/0 0", "/1 1"], malformed: 0 });
+    expect((await read([inPieces(`\ufeff${line(0)}\n`, size)])).lines).toBe(1);
+  });
+
   it("that are malformed are counted, and the first shown with their numbers", async () => {
     const bad = Array.from({ length: 7 }, (_, at) => `garbage ${at}`).join("\n");
     const path = write("malformed.log", `${line(0)}\n\n${bad}\n${line(1)}\n`);
@@ -259,7 +265,9 @@ describe("files", () => {
   });
 
   it("without any line are read as nothing", async () => {
-    expect(await read([write("empty.log", "")])).toMatchObject({ lines: 0, requests: [] });
+    const { lines, requests, files } = await read([write("empty.log", "")]);
+    expect({ lines, requests }).toEqual({ lines: 0, requests: [] });
+    expect(files).toMatchObject([{ format: "empty", problem: null }]);
   });
 
   it("that are not there, or in no known format, are errors that name them", async () => {

@@ -115,21 +115,21 @@ function missingName(rule: Rule, facts: FormatFacts): string | undefined {
   for (const { kind, name } of namedFactsOf(rule)) {
     if (kind === "body") return `body field ${name}`;
     if (kind === "cookie") return `cookie ${name}`;
-    if (kind === "header" && !hasHeader(facts, name)) return `header ${name}`;
-    if (kind === "attribute" && !facts.attributes.has(name)) return `attribute ${name}`;
+    if (kind === "header" && !hasName(facts.headers, name)) return `header ${name}`;
+    if (kind === "attribute" && !hasName(facts.attributes, name)) return `attribute ${name}`;
   }
   return undefined;
 }
 
 function missingCost(cost: Cost, facts: FormatFacts): string | undefined {
-  if (cost.kind === "header" && !hasHeader(facts, cost.name))
+  if (cost.kind === "header" && !hasName(facts.headers, cost.name))
     return `header ${cost.name}, its cost`;
   if (cost.kind === "json") return "body, which has its cost";
   return cost.kind === "function" ? "cost: a function in code has it" : undefined;
 }
 
-function hasHeader({ headers }: FormatFacts, name: string): boolean {
-  return headers === "any" || headers.has(name);
+function hasName(names: ReadonlySet<string> | "any", name: string): boolean {
+  return names === "any" || names.has(name);
 }
 
 function* partly(rule: Rule, facts: FormatFacts): Generator<string> {

@@ -284,6 +284,29 @@ describe("a replay", () => {
     );
   });
 
+  it("leaves out no rule because of a log without content, as after a rotation", async () => {
+    const lines = [0, 1].map((at) => toLogLine("caddy", request(at, { host: "api.example.com" })));
+    async function* stream(...chunks: readonly string[]) {
+      for (const chunk of chunks) yield Buffer.from(chunk);
+    }
+    const inputs = [
+      { name: "access.log", stream: stream() },
+      { name: "access.log.1", stream: stream(lines.join("\n")) },
+    ];
+    const sources = await openSources(inputs, {});
+    const rules = toRules([
+      {
+        id: "of-host",
+        match: { host: "api.example.com" },
+        limit: { fixedWindow: { limit: 1, windowMs: "1s" } },
+      },
+    ]);
+    const report = await replayLogs({ sources, rules });
+    expect(report.notes).toEqual([]);
+    expect(report.byRule).toMatchObject([{ rule: "of-host", matched: 2 }]);
+    expect(report.log.files.map(({ format }) => format)).toEqual(["Caddy JSON", "empty"]);
+  });
+
   it("reads headers that lines have, and counts what rules in shadow would refuse", async () => {
     const rules = [
       {
