@@ -118,6 +118,27 @@ describe("the page Rules", () => {
     expect(faults.filter((fault) => !fault.includes("404"))).toEqual([]);
   });
 
+  it("shows which keys a rule has blocked for longer each time, and leads to where they are unblocked", async () => {
+    const escalate = { after: "2 refusals in 1m", blocks: ["1d", "7d"] };
+    const rules = { version: 1, rules: [{ id: "few", key: "ip", limit: "1/hour", escalate }] };
+    const { url, gateway } = await startDashboard({ rules });
+    const { page, faults } = await openPage(`${url}rules/few`);
+    await page.getByText("are blocked after 2 refusals in 60 s: for 24 h, then 7 days").waitFor();
+    await page.getByText("No key is blocked for exceeding this limit").waitFor();
+    for (const status of [200, 429, 429]) expect((await fetch(gateway)).status).toBe(status);
+    const blocked = page.getByRole("region", { name: "Blocked keys" });
+    await blocked.getByRole("row", { name: /^ip:127\.0\.0\.1.*1.*24 h$/ }).waitFor();
+    expect(await findingsEverywhere(page)).toEqual([]);
+    await blocked.getByRole("link", { name: "ip:127.0.0.1" }).click();
+    await page.getByRole("button", { name: "Unblock" }).click();
+    await page.getByRole("dialog").getByLabel("Reason").fill("it was us");
+    await page.getByRole("dialog").getByRole("button", { name: "Unblock" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.goto(`${url}rules/few`);
+    await page.getByText("No key is blocked for exceeding this limit").waitFor();
+    expect(faults).toEqual([]);
+  });
+
   it("leaves out what a viewer may not do", async () => {
     const { url, token } = await startDashboard({ needsLogin: true });
     const made = await fetch(new URL("/v1/access-tokens", url), {

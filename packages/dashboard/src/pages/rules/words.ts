@@ -68,6 +68,19 @@ export function sayRule({ limits, keyType }: Pick<RuleView, "limits" | "keyType"
   return `${sayLimits(limits)}, ${sayKey(keyType)}`;
 }
 
+/** `are blocked after 20 refusals in 5 min: for 10 min, then 24 h each time`. */
+export function sayEscalation({
+  refusals,
+  windowMs,
+  blocksMs,
+}: NonNullable<RuleView["escalate"]>): string {
+  const after = `${formatCount(refusals)} ${refusals === 1 ? "refusal" : "refusals"}`;
+  const blocks = blocksMs.map(formatDuration);
+  const last =
+    blocks.length === 1 ? blocks[0] : `${blocks.slice(0, -1).join(", ")}, then ${blocks.at(-1)}`;
+  return `are blocked after ${after} in ${formatDuration(windowMs)}: for ${last} each time`;
+}
+
 /** The states of a rule, the most important first. */
 export function statesOf(rule: RuleView): readonly RuleState[] {
   const states: RuleState[] = [];
@@ -76,6 +89,7 @@ export function statesOf(rule: RuleView): readonly RuleState[] {
   else if (!rule.isOn) states.push({ kind: "plain", name: "disabled" });
   if (rule.onExceed === "shadow") states.push({ kind: "info", name: "shadow" });
   if (rule.onExceed === "delay") states.push({ kind: "plain", name: "delays" });
+  if (rule.onExceed === "challenge") states.push({ kind: "plain", name: "challenges" });
   const { rolloutPercent = 100 } = rule;
   if (rolloutPercent < 100) states.push({ kind: "info", name: `${rolloutPercent}% of keys` });
   return states.length === 0 ? [{ kind: "good", name: "on" }] : states;

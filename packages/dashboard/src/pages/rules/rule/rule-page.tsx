@@ -17,12 +17,14 @@ import { useRates } from "../rates.js";
 import {
   type RuleView,
   sayAlgorithms,
+  sayEscalation,
   sayKey,
   sayLimits,
   sayMatch,
   sayRule,
   statesOf,
 } from "../words.js";
+import { BlockedKeys } from "./blocked-keys.js";
 import { RuleActs } from "./rule-acts.js";
 
 const SERIES: readonly ChartSeries[] = [
@@ -115,6 +117,7 @@ function Details({ rule, isSwitched, onChanged }: DetailsProps) {
       <Card title={`Most refused keys${where}`}>
         <Keys rule={rule.id} top={top} of="mostRefused" seesKeys={seesKeys} />
       </Card>
+      {rule.escalate && <BlockedKeys rule={rule.id} where={where} everyMs={KEYS_MS} />}
     </div>
   );
 }
@@ -135,6 +138,7 @@ const BEYOND: Readonly<Record<string, string>> = {
   reject: "refused",
   delay: "delayed until there is room",
   shadow: "only counted: nothing is refused",
+  challenge: "refused with a challenge",
 };
 
 function Facts({ rule }: { readonly rule: RuleView }) {
@@ -145,6 +149,9 @@ function Facts({ rule }: { readonly rule: RuleView }) {
     ["Algorithm", sayAlgorithms(limits)],
     ["Counted", sayKey(keyType)],
     ["Requests beyond it", `are ${BEYOND[onExceed] ?? onExceed}`],
+    ...(rule.escalate
+      ? [["Keys that keep exceeding it", sayEscalation(rule.escalate)] as [string, string]]
+      : []),
     ["Consistency", rule.consistency ?? "strict"],
     ...(rule.across === undefined || rule.across === "each"
       ? []
