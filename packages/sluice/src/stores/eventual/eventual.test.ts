@@ -428,6 +428,30 @@ describe("blocks", () => {
     expect(take(b, 1)).toBe(true);
   });
 
+  it("that were learned stay while a fallback answers, which does not know them", () => {
+    class Away extends ForwardingStore {
+      isAway = false;
+
+      override peek(charges: readonly Charge[]) {
+        if (!this.isAway) return super.peek(charges);
+        const verdicts = inner.peek(charges);
+        return verdicts.map(({ blockedMs, ...rest }) => ({ ...rest, source: "fallback" as const }));
+      }
+    }
+    const store = new Away(inner);
+    const asked = node(store);
+    inner.block("test", "key", { untilMs: clock.now() + 60_000, nowMs: clock.now() });
+    take(asked, 1);
+    for (const isAway of [false, true]) {
+      store.isAway = isAway;
+      for (let passed = 0; passed < 1_200; passed += 50) {
+        clock.advance(50);
+        take(asked, 1);
+      }
+      expect(take(asked, 1)).toBe(false);
+    }
+  });
+
   it("that are set here while others are asked for stay", async () => {
     class SlowPeek extends ForwardingStore {
       override async peek(charges: readonly Charge[]) {

@@ -161,7 +161,7 @@ export class Sync {
           return;
         }
         this.#note(batch, statuses);
-        this.#learnBlocks(batch, statuses, goOn);
+        this.#learnBlocks(batch, goOn);
       },
       fail,
     );
@@ -186,8 +186,8 @@ export class Sync {
     if (!this.#isClosed) batch.learn(statuses, clockMs);
   }
 
-  /** A status does not show blocks: of each key they are asked for once in a while. */
-  #learnBlocks(batch: SyncBatch, statuses: readonly CounterStatus[], goOn: () => void): void {
+  /** A status need not show blocks: of each key they are asked for once in a while. */
+  #learnBlocks(batch: SyncBatch, goOn: () => void): void {
     const { inner, local, clock } = this.#setup;
     const nowMs = clock.now();
     const due = batch.localCounters.flatMap((localCounter, i) =>
@@ -202,12 +202,12 @@ export class Sync {
     const learn = (verdicts: readonly Verdict[]) => {
       for (const [n, i] of due.entries()) {
         const { counter, key } = charges[n];
-        const { retryAfterMs } = verdicts[n];
+        const { blockedMs = 0, source } = verdicts[n];
         batch.localCounters[i].blocksSeenAtMs = nowMs;
-        if (version !== this.blocksVersion || this.#isClosed) continue;
-        // Debt delays both; a block delays only requests that ask to pass.
-        if (retryAfterMs <= statuses[i].retryAfterMs) local.unblock(counter.scope, key);
-        else local.block(counter.scope, key, { untilMs: nowMs + retryAfterMs, nowMs });
+        // A fallback does not know what other processes have blocked.
+        if (version !== this.blocksVersion || this.#isClosed || source === "fallback") continue;
+        if (blockedMs === 0) local.unblock(counter.scope, key);
+        else local.block(counter.scope, key, { untilMs: nowMs + blockedMs, nowMs });
       }
       goOn();
     };
