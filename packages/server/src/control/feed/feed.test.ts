@@ -1,10 +1,11 @@
-// Followers over HTTP: what they get, how they come back, and what one of them can do to the others.
+// Followers over HTTP: what they get, how they come back, and what one of them can do to the others. Each test has nodes
+// of its own and mostly waits for heartbeats and timeouts, so tests run beside each other.
 
 import { createServer } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { makeFolder, startFaultProxy } from "sluice-test-servers";
-import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { toControlConfig } from "../../../test/control/control-config.js";
 import { testDatabases } from "../../../test/control/databases.js";
 import { FEED_TOKEN, listenToFollowers } from "../../../test/control/feed-listener.js";
@@ -19,10 +20,10 @@ import { HttpFeed } from "./http-feed.js";
 
 const all = testDatabases();
 const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
+afterAll(async () => {
+  for (const close of closing.reverse()) await close();
+  await Promise.all(all.map((each) => each.stop()));
 });
-afterAll(() => Promise.all(all.map((each) => each.stop())));
 
 let ids = 0;
 const by = () => ({ id: `change-${++ids}`, actor: "anna", origin: "local", reason: "a test" });
@@ -78,7 +79,7 @@ const tierOf = (node: ControlNode, id: string) =>
   node.state.find("plan", id)?.tier as string | undefined;
 
 describe.each(all)("a follower of a control node with $name", (databases) => {
-  it("has everything when it starts, each change soon after, and is listed with what it has applied", async () => {
+  it.concurrent("has everything when it starts, each change soon after, and is listed with what it has applied", async () => {
     const control = await openControl(await databases.create());
     await savePlan(control, "a", "one");
     const { url } = await listen(control);
@@ -96,7 +97,7 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
     await vi.waitFor(() => expect(node.ageMs).toBeLessThan(5_000), 20_000);
   });
 
-  it("goes on with what it has while the control node is unavailable, and has what it missed when that is back", async () => {
+  it.concurrent("goes on with what it has while the control node is unavailable, and has what it missed when that is back", async () => {
     const url = await databases.create();
     const first = await openControl(url);
     await savePlan(first, "a", "one");
@@ -119,7 +120,7 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
     expect(tierOf(again, "a")).toBe("four");
   });
 
-  it("loads a snapshot when the changes that it missed are not at hand", async () => {
+  it.concurrent("loads a snapshot when the changes that it missed are not at hand", async () => {
     const url = await databases.create();
     const control = await openControl(url);
     await savePlan(control, "a", "one");
@@ -143,7 +144,7 @@ describe.each(all)("a follower of a control node with $name", (databases) => {
 });
 
 describe.each(all)("the uses of API keys that a follower reports to $name", (databases) => {
-  it("are stored when it resolves; it rejects if the control node is unavailable or can't store them", async () => {
+  it.concurrent("are stored when it resolves; it rejects if the control node is unavailable or can't store them", async () => {
     const database = await databases.create();
     const control = await openControl(database);
     await control.plane?.tenants.put(by(), { id: "acme", input: {} });
@@ -171,7 +172,7 @@ describe.each(all)("the uses of API keys that a follower reports to $name", (dat
 describe("a follower", () => {
   const [sqlite] = all;
 
-  it("without a control node and without a snapshot does not start, and says what to do", async () => {
+  it.concurrent("without a control node and without a snapshot does not start, and says what to do", async () => {
     const control = await openControl(await sqlite.create());
     const { url } = await listen(control);
     await expect(openNode(followConfig(url, { token: "another-token-of-16" }))).rejects.toThrow(
@@ -187,7 +188,7 @@ describe("a follower", () => {
     );
   });
 
-  it("that reads nothing costs little memory, is cut off after a while, and costs the others nothing", async () => {
+  it.concurrent("that reads nothing costs little memory, is cut off after a while, and costs the others nothing", async () => {
     const control = await openControl(await sqlite.create());
     const feed = new FeedServer(control.hub, async () => {}, { stallMsMax: 5_000 });
     const { streams } = feed;
@@ -212,7 +213,7 @@ describe("a follower", () => {
     stuck.destroy();
   });
 
-  it("gets a change that takes longer than a heartbeat to arrive", async () => {
+  it.concurrent("gets a change that takes longer than a heartbeat to arrive", async () => {
     const database = await sqlite.create();
     const control = await openControl(database);
     const listener = await listen(control);
@@ -229,7 +230,7 @@ describe("a follower", () => {
     expect(opened).toHaveLength(1);
   });
 
-  it("that missed thousands of changes catches up with them", async () => {
+  it.concurrent("that missed thousands of changes catches up with them", async () => {
     const database = await sqlite.create();
     const control = await openControl(database);
     const listener = await listen(control);
@@ -248,7 +249,7 @@ describe("a follower", () => {
     expect(requests).not.toContain("GET /v1/control/snapshot");
   });
 
-  it("does not load a snapshot beyond its bound, says so, and keeps what it has", async () => {
+  it.concurrent("does not load a snapshot beyond its bound, says so, and keeps what it has", async () => {
     const control = await openControl(await sqlite.create());
     await savePlan(control, "a", "one");
     const { url } = await listen(control);
@@ -275,7 +276,7 @@ describe("a follower", () => {
     expect(again.hasState).toBe(true);
   });
 
-  it("that hears nothing for some seconds opens its stream again", async () => {
+  it.concurrent("that hears nothing for some seconds opens its stream again", async () => {
     const control = await openControl(await sqlite.create());
     const listener = await listen(control);
     const proxy = await startFaultProxy({ port: listener.port });
