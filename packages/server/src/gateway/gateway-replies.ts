@@ -9,7 +9,7 @@ import { PROBLEM_LINES, toProblemBody, toRawProblem } from "../base/http/problem
 import { sendReply } from "../base/http/send-reply.js";
 
 /** The problems that the gateway answers with, by status. */
-export type ProblemStatus = 400 | 404 | 408 | 413 | 417 | 431 | 500 | 502 | 503 | 504;
+export type ProblemStatus = 400 | 404 | 408 | 409 | 413 | 417 | 431 | 500 | 502 | 503 | 504;
 
 /** A problem: by its status, or `store` if the store does not answer and a rule fails closed. */
 export type GatewayProblem = ProblemStatus | "store";
@@ -20,6 +20,7 @@ const CODES: Readonly<Record<GatewayProblem, ServerErrorCode | SluiceErrorCode>>
   400: "SLUICE_REQUEST_INVALID",
   404: "SLUICE_NOT_FOUND",
   408: "SLUICE_REQUEST_INVALID",
+  409: "SLUICE_REQUEST_ID_REUSED",
   413: "SLUICE_BODY_TOO_LARGE",
   417: "SLUICE_REQUEST_INVALID",
   431: "SLUICE_REQUEST_INVALID",
@@ -46,7 +47,10 @@ export function toProblem(kind: GatewayProblem): WholeResponse {
 
 /** The problem that an error is to the client. Faults of the service are a 500 without details. */
 export function kindOfError(error: unknown): GatewayProblem {
-  if (error instanceof SluiceError) return error.status === STORE_STATUS ? "store" : 500;
+  if (error instanceof SluiceError) {
+    if (error.code === CODES[409]) return 409;
+    return error.status === STORE_STATUS ? "store" : 500;
+  }
   const isKnown = error instanceof ServerError && error.status in CODES;
   return isKnown ? (error.status as ProblemStatus) : 500;
 }

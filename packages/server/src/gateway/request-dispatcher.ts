@@ -129,9 +129,12 @@ export class RequestDispatcher {
   /** A request that the rules could not decide is not let through. */
   #fail(exchange: Exchange, error: unknown): void {
     const kind = kindOfError(error);
+    const { telemetry } = this.#host;
     // Two different lines of the log: an unavailable store must not hide a fault of the gateway.
     const what = kind === "store" ? "the store decided nothing" : "a request could not be decided";
-    this.#host.telemetry.problem(what, error);
+    // An id that was used before is its client's mistake, and no problem of the service.
+    if (kind === 409) telemetry.refused("gateway", kind);
+    else telemetry.problem(what, error);
     if (!exchange.isAnswered) this.#answer(exchange, toProblem(kind), "");
     else if (!exchange.isEnded) exchange.breakOff();
   }

@@ -4,6 +4,7 @@ import { memoryStore } from "sluice";
 import { rawExchange } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import { startGateway, startUpstream, stopAll } from "../../test/proxy-fixture.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 
 afterEach(stopAll);
 
@@ -17,12 +18,23 @@ const rules = [
   { id: "burst", key: "ip", limit: "9/minute" },
 ];
 
-async function stand(requestIdHeader: string | undefined) {
+const TOKENS = {
+  id: "tokens",
+  key: "ip",
+  limit: { quota: { limit: 1_000, period: "month" } },
+  durable: true,
+  cost: { json: "max_tokens", otherwise: 1, max: 500 },
+};
+
+async function stand(requestIdHeader: string | undefined, more: readonly object[] = []) {
   const upstream = await startUpstream((_, response) => void response.end("done"));
+  const telemetry = silentTelemetry();
+  const problems: unknown[] = [];
+  telemetry.problem = (what) => void problems.push(what);
   const { url, core } = await startGateway(upstream, {
-    rules,
+    rules: [...rules, ...more],
     gateway: { requestIdHeader },
-    core: { durableStore: memoryStore() },
+    core: { durableStore: memoryStore(), telemetry },
   });
   const send = (headers: Record<string, string>, path = "/exports") =>
     fetch(`${url}${path}`, { method: "POST", headers });
@@ -30,7 +42,7 @@ async function stand(requestIdHeader: string | undefined) {
     const states = await core.policy.state({ method: "GET", path: "/", ip: "127.0.0.1" });
     return states.map(({ remaining }) => remaining);
   };
-  return { send, left, url };
+  return { send, left, url, core, problems };
 }
 
 describe("a gateway with requestIdHeader", () => {
@@ -61,6 +73,27 @@ describe("a gateway with requestIdHeader", () => {
     const head = `POST /exports HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n${lines}\r\n`;
     for (let n = 0; n < 3; n++) expect(await rawExchange(url, head)).toMatch(/^HTTP\/1\.1 200 /);
     expect(await left()).toEqual([7, 6]);
+  });
+
+  it("answers 409 to an id that comes with another cost, charges nothing, and logs no fault", async () => {
+    const { url, core, left, problems } = await stand("idempotency-key", [TOKENS]);
+    const send = (tokens: number) =>
+      fetch(url, {
+        method: "POST",
+        headers: { "Idempotency-Key": "a", "content-type": "application/json" },
+        body: JSON.stringify({ max_tokens: tokens }),
+      });
+    expect((await send(100)).status).toBe(200);
+    expect(await left()).toEqual([9, 8, 900]);
+    const conflict = await send(50);
+    expect(conflict.status).toBe(409);
+    expect(await conflict.json()).toMatchObject({ code: "SLUICE_REQUEST_ID_REUSED" });
+    expect(await left()).toEqual([9, 8, 900]);
+    expect(problems).toEqual([]);
+    expect(await core.telemetry.metrics()).toContain(
+      'rate_limiter_http_refusals_total{listener="gateway",status="409",region="local"} 1',
+    );
+    expect((await send(100)).status).toBe(200);
   });
 
   it("ignores the header unless it is configured", async () => {

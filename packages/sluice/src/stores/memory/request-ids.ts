@@ -96,5 +96,5 @@ export function withKeys(outcome: Outcome, charges: readonly Charge[]): Outcome 
     const { counter, key } = charges[Number(receipt.key)];
     return { ...receipt, counter, key };
   });
-  return { ...outcome, receipts };
+  return { ...outcome, receipts, isRepeated: true };
 }

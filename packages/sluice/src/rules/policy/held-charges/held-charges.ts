@@ -5,12 +5,12 @@
 import { type Clock, countedMsOf, wallMsOf } from "../../../base/clock.js";
 import type { Verdict } from "../../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
-import type { ChargeReceipt, Settling, Store } from "../../../stores/store.js";
+import type { ChargeReceipt, Outcome, Settling, Store } from "../../../stores/store.js";
 import type { RuleCharge } from "../charges/request-charges.js";
 import { withDelay } from "../compile/delay.js";
 import { noteHold } from "./hold-times.js";
 import type { RequestEnd } from "./request-end.js";
-import { type SettledCost, toKept, toSettledCost } from "./settled-cost.js";
+import { isKnownCost, type SettledCost, toKept, toSettledCost } from "./settled-cost.js";
 
 /** A charge that was taken, and the receipt that refunds it. */
 interface HeldCharge {
@@ -18,6 +18,8 @@ interface HeldCharge {
   readonly receipt: ChargeReceipt;
   /** Held only in case that the request does not go on; most stores need not hear that it did. */
   readonly isBrief: boolean;
+  /** Whether it was taken for an earlier request with the same id, which may still be under way, and settles it. */
+  readonly isOfEarlier: boolean;
 }
 
 /** What settling needs. */
@@ -43,8 +45,8 @@ export class HeldCharges {
     return this.#charges.some(({ charge }) => charge.isHeld);
   }
 
-  /** Adds what a store took. */
-  add(charges: readonly RuleCharge[], receipts: readonly ChargeReceipt[]): void {
+  /** Adds what a store took, now or for an earlier request with the same id. */
+  add(charges: readonly RuleCharge[], { receipts, isRepeated = false }: Outcome): void {
     const isBrief = !charges.some(({ isHeld }) => isHeld);
     for (const receipt of receipts) {
       // A decorator may count under another key or other numbers; scope and part stay.
@@ -52,7 +54,10 @@ export class HeldCharges {
       const charge = charges.find(
         ({ counter }) => counter.scope === scope && counter.part === part,
       );
-      if (charge !== undefined) this.#charges.push({ charge, receipt, isBrief });
+      if (charge === undefined) continue;
+      // Callers of `reserve` that send it again have lost the first answer, so what they say is all there will be.
+      const isOfEarlier = isRepeated && !charge.isReserved;
+      this.#charges.push({ charge, receipt, isBrief, isOfEarlier });
     }
   }
 
@@ -70,26 +75,31 @@ export class HeldCharges {
     this.keep();
     const open = this.#take().filter(({ isBrief }) => !isBrief);
     const context = at(nowMs, this.#context);
+    const own = open.filter(({ charge, isOfEarlier }) => !isOfEarlier || isKnownCost(charge, end));
     for (const { charge } of open) {
       if (charge.ruleLimit.kind.isPermit) noteHold(charge, countedMsOf(context.clock, false));
     }
     if (context.onSettled !== undefined) reportSettled(open, end, context.onSettled);
-    const unused = open.filter(
+    const unused = own.filter(
       ({ charge }) => isWaitable(charge) && toKept(charge, end) < charge.cost,
     );
     if (unused.length === 0) {
-      return settleAll(open, context, ({ charge }) => toKept(charge, end));
+      return settleAll(own, context, ({ charge }) => toKept(charge, end));
     }
     return andThen(findWaitedFor(unused, context), (waitedFor) =>
-      settleAll(open, context, (one) =>
+      settleAll(own, context, (one) =>
         waitedFor.has(one) ? one.charge.cost : toKept(one.charge, end),
       ),
     );
   }
 
-  /** Refunds everything, for a request that goes no further. Later calls do nothing. */
+  /**
+   * Refunds everything, for a request that goes no further. Later calls do nothing. What an earlier request with the same
+   * id was charged stays: it may have been served.
+   */
   cancel(nowMs?: number): MaybePromise<void> {
-    return settleAll(this.#take(), at(nowMs, this.#context), () => 0);
+    const own = this.#take().filter(({ isOfEarlier }) => !isOfEarlier);
+    return settleAll(own, at(nowMs, this.#context), () => 0);
   }
 
   /**
@@ -99,7 +109,7 @@ export class HeldCharges {
   abandon(nowMs?: number): MaybePromise<void> {
     const isSpent = ({ charge, isBrief }: HeldCharge) => isBrief && isWaitable(charge);
     keepAll(this.#charges.filter(isSpent));
-    const open = this.#take().filter((one) => !isSpent(one));
+    const open = this.#take().filter((one) => !one.isOfEarlier && !isSpent(one));
     const context = at(nowMs, this.#context);
     return settleAll(open, context, ({ charge }) => (isWaitable(charge) ? charge.cost : 0));
   }

@@ -55,6 +55,18 @@ export function toSettledCost(charge: RuleCharge, end: RequestEnd): SettledCost 
   return { units, reason: end.status === undefined ? "no-response" : "missing" };
 }
 
+/**
+ * Whether a request that was sent again says what it cost. If not, the earlier request with its id may: one that the backend
+ * refuses because it works on the earlier one, or that is cut short, must not decide what the earlier one costs.
+ */
+export function isKnownCost(charge: RuleCharge, end: RequestEnd): boolean {
+  const { units, reason } = toSettledCost(charge, end);
+  if (units === 0) return false;
+  return charge.rule.definition.settle === undefined
+    ? end.status !== undefined
+    : reason === undefined;
+}
+
 /** What a body says of the cost. */
 function toReadCost(
   { sum, onAbort }: SettleBy & { readonly kind: "json" },

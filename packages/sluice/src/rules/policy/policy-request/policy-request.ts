@@ -300,7 +300,7 @@ export class PolicyRequest implements ChargeContext {
     if (allowed) this.#takenResults = this.#results.length;
     if (receipts.length > 0) {
       this.#held ??= new RequestHolds(this.context);
-      this.#held.add(charges, receipts);
+      this.#held.add(charges, outcome);
     }
     return mayGoOn;
   }
