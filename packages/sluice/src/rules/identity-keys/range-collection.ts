@@ -7,7 +7,7 @@ import { ITEMS_A_STEP, type Steps } from "../../base/steps.js";
 export const ADDRESS_WORDS = 4;
 /** A range is its first address, then its last. */
 export const RANGE_WORDS = 2 * ADDRESS_WORDS;
-/** So many ranges are merged without a pause, in a fraction of a millisecond, as long as their parts are short. */
+/** So many ranges are merged without a pause, in a fraction of a millisecond. */
 const MERGED_IN_ONE_GO = 4_096;
 
 export class RangeCollection {
@@ -52,7 +52,10 @@ export class RangeCollection {
     for (let part = 1; part < sorted.length; part *= 2) {
       for (let from = 0; from < sorted.length; ) {
         const end = Math.min(from + Math.max(2 * part, MERGED_IN_ONE_GO), sorted.length);
-        for (; from < end; from += 2 * part) mergeParts(words, sorted, spare, { from, part });
+        for (; from < end; from += 2 * part) {
+          const merge = startMerge(from, part, sorted.length);
+          while (!mergeSome(words, sorted, spare, merge)) yield;
+        }
         yield;
       }
       [sorted, spare] = [spare, sorted];
@@ -67,24 +70,41 @@ export class RangeCollection {
   }
 }
 
-/** Merges two neighbouring parts of ranges, each of them sorted. */
-function mergeParts(
+/** Two neighbouring parts of ranges, each of them sorted, and how far they are merged. */
+interface Merge {
+  /** The next range of the first part, the next of the second, and where the next one is written. */
+  a: number;
+  b: number;
+  at: number;
+  readonly middle: number;
+  readonly end: number;
+}
+
+function startMerge(from: number, part: number, count: number): Merge {
+  const middle = Math.min(from + part, count);
+  return { a: from, b: middle, at: from, middle, end: Math.min(middle + part, count) };
+}
+
+/** Merges some more ranges of two parts. Returns whether it was the rest. */
+function mergeSome(
   words: Uint32Array,
   sorted: Uint32Array,
   merged: Uint32Array,
-  { from, part }: { readonly from: number; readonly part: number },
-): void {
-  const middle = Math.min(from + part, sorted.length);
-  const end = Math.min(middle + part, sorted.length);
-  let a = from;
-  let b = middle;
-  for (let at = from; at < end; at++) {
+  merge: Merge,
+): boolean {
+  const { middle, end } = merge;
+  let { a, b, at } = merge;
+  for (const pauseAt = Math.min(end, at + MERGED_IN_ONE_GO); at < pauseAt; at++) {
     const isA =
       b === end ||
       (a < middle &&
         compareWords(words, sorted[a] * RANGE_WORDS, words, sorted[b] * RANGE_WORDS) <= 0);
     merged[at] = sorted[isA ? a++ : b++];
   }
+  merge.a = a;
+  merge.b = b;
+  merge.at = at;
+  return at === end;
 }
 
 /** An address of eight words of 16 bits as four of 32. */

@@ -78,6 +78,8 @@ function* readInSteps(files: readonly ListFile[]): Steps<AddressList> {
 function toEntry(text: string, from: number, end: number): string {
   const line = text.slice(from, Math.min(end, from + LINE_LENGTH_MAX));
   const comment = line.search(/[#;]/);
+  // What is cut off a line that is too long may be more than spaces: it is refused as a whole.
+  if (comment < 0 && end - from > LINE_LENGTH_MAX) return `${line}…`;
   // `trim` takes byte order marks for spaces.
   return (comment < 0 ? line : line.slice(0, comment)).trim();
 }

@@ -34,6 +34,12 @@ describe("a list", () => {
     );
   });
 
+  it("refuses a line that is too long, wherever what is wrong with it stands", () => {
+    const long = `203.0.113.7${" ".repeat(2_000)}`;
+    expect(() => listOf(`${long}198.51.100.0/24`)).toThrow(/list\.txt:1: needs ranges/);
+    expect(listOf(`203.0.113.7 # ${"x".repeat(2_000)}`).entries).toBe(1);
+  });
+
   it("reports at most twenty bad lines, and how many more there are", () => {
     const text = "x\n".repeat(25);
     expect(() => readAddressList([{ file: "deny.txt", text }])).toThrow(/and 5 more$/);
