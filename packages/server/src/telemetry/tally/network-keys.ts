@@ -1,7 +1,6 @@
 // How many addresses came from the network that sent most of them, without keeping any: each network has 64 bits in two
-// tables, and each address sets one of them. Networks that share a place in both tables are counted together, so an
-// estimate may be too high, never too low. Only one address in eight is looked at, by its hash, so that most decisions cost
-// one comparison.
+// tables, and each address sets one of them. Networks that share a place in both tables are counted together. Only one
+// address in eight is looked at, by its hash, so that most decisions cost one comparison; so a small number is rough.
 
 import { hashText } from "./distinct-keys.js";
 

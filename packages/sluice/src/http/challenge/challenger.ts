@@ -18,7 +18,7 @@ import { readSingle } from "../identity/sources.js";
 import type { ChallengeSetup, PassRefusal } from "./challenge-options.js";
 import { type Challenge, ChallengeTokens, splitPass, type Task } from "./challenge-token.js";
 import { isSolution } from "./proof-of-work.js";
-import { ProviderCalls } from "./provider.js";
+import { isProviderToken, ProviderCalls } from "./provider.js";
 
 /** The header in which a script sends a pass, and the cookie in which a browser does. */
 export const PASS_HEADER = "sluice-pass";
@@ -128,8 +128,10 @@ export class Challenger {
     const { task } = challenge;
     const isByProvider = this.setup.provider !== undefined;
     if ((task.kind === "provider") !== isByProvider) return "unsolved";
-    const isSolved = task.kind === "provider" || isSolution(split.token, split.solution, task.bits);
-    return isSolved ? { challenge, solution: split.solution } : "unsolved";
+    const { token, solution } = split;
+    if (task.kind === "provider")
+      return isProviderToken(solution) ? { challenge, solution } : "rejected";
+    return isSolution(token, solution, task.bits) ? { challenge, solution } : "unsolved";
   }
 
   /** Not the key that was refused: others may share it, and must be able to pass. */

@@ -50,6 +50,15 @@ describe("a provider of challenges", () => {
     expect(outcomes).toEqual(["issued", "forged", "issued", "rejected", "issued"]);
   });
 
+  it("leaves its challenge good when what was sent as its token is none, which no cookie keeps either", async () => {
+    const { handle, offered, send, outcomes } = await standOf({});
+    const { refusal } = await handle({ "sluice-solution": `${offered.token}.a "token"` });
+    expect([refusal?.status, refusal?.body]).toEqual([403, '{"reason":"rejected"}']);
+    await send("a b");
+    expect((await send("good-token")).refusal).toBeUndefined();
+    expect(outcomes).toEqual(["issued", "rejected", "issued", "passed"]);
+  });
+
   it("is asked a few times a second by a caller that sends any word with each new challenge", async () => {
     const { clock, handle, outcomes } = await standOf({ verify: async () => false });
     const flood = async () => {

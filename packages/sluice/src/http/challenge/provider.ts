@@ -14,6 +14,11 @@ const TOKEN = /^[\w.~+/=:-]{1,3000}$/;
  */
 export const PROVIDER_CALLS_MAX = 256;
 
+/** Whether a string can be a provider's token. What can't be one reaches neither a store nor the provider. */
+export function isProviderToken(text: string): boolean {
+  return TOKEN.test(text);
+}
+
 /** Asks a provider. One for each request handler, which counts the calls that were not answered yet. */
 export class ProviderCalls {
   readonly #provider: Required<ChallengeProvider>;
@@ -32,7 +37,6 @@ export class ProviderCalls {
 
   /** Undefined if the token is good, else why not. Never rejects. */
   verify(token: string, facts: Facts): MaybePromise<PassRefusal | undefined> {
-    if (!TOKEN.test(token)) return "rejected";
     const { verify, timeoutMs, onFailure } = this.#provider;
     const failed = onFailure === "accept" ? undefined : "unavailable";
     try {
