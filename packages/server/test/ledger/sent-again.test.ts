@@ -4,6 +4,7 @@
 import type { ServerResponse } from "node:http";
 import { systemClock } from "sluice";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import type { UpstreamConfig } from "../../src/config/config.js";
 import { LedgerStore } from "../../src/ledger/ledger-store.js";
 import { verifyLedger } from "../../src/ledger/verify/verify-ledger.js";
 import { testDatabases } from "../control/databases.js";
@@ -35,7 +36,7 @@ const BURST = { id: "burst", key: "body:user", limit: "1/hour" };
 describe.each(all)("a request that is sent again, with a ledger in $name", (databases) => {
   const ready = emptiedDatabase(databases);
 
-  async function start(...rules: object[]) {
+  async function start(rules: readonly object[], upstreamOptions: Partial<UpstreamConfig> = {}) {
     const database = await ready();
     const durableStore = new LedgerStore(database, {
       actor: "node-1",
@@ -53,6 +54,7 @@ describe.each(all)("a request that is sent again, with a ledger in $name", (data
     });
     const { url, core } = await startGateway(upstream, {
       rules,
+      upstream: upstreamOptions,
       core: { durableStore },
       gateway: { requestIdHeader: "idempotency-key" },
     });
@@ -81,7 +83,7 @@ describe.each(all)("a request that is sent again, with a ledger in $name", (data
     ["is refused by its backend, which still works on the first", "409"],
     ["gets a response that says nothing of the cost", "200"],
   ])("and %s leaves the cost to the first", async (_, status) => {
-    const { database, send, held, entries } = await start(TOKENS);
+    const { database, send, held, entries } = await start([TOKENS]);
     const first = send();
     await eventually(() => held.length === 1, "the first request at the backend");
     const again = await send({ "x-then": status });
@@ -95,7 +97,7 @@ describe.each(all)("a request that is sent again, with a ledger in $name", (data
   });
 
   it("and whose client leaves leaves the cost to the first", async () => {
-    const { core, send, held, entries } = await start(TOKENS);
+    const { core, send, held, entries } = await start([TOKENS]);
     const first = send();
     await eventually(() => held.length === 1, "the first request at the backend");
     const leaving = new AbortController();
@@ -114,7 +116,7 @@ describe.each(all)("a request that is sent again, with a ledger in $name", (data
   });
 
   it("and says what it cost settles for a first one that never does", async () => {
-    const { send, held, entries } = await start(TOKENS);
+    const { send, held, entries } = await start([TOKENS]);
     void send().catch(() => {});
     await eventually(() => held.length === 1, "the first request at the backend");
     const again = send();
@@ -126,7 +128,7 @@ describe.each(all)("a request that is sent again, with a ledger in $name", (data
   });
 
   it("and refused by a later rule refunds nothing of what the first was charged", async () => {
-    const { send, held, entries } = await start(CALLS, BURST);
+    const { send, held, entries } = await start([CALLS, BURST]);
     const first = send();
     await eventually(() => held.length === 1, "the first request at the backend");
     held[0].end("{}");
@@ -135,5 +137,29 @@ describe.each(all)("a request that is sent again, with a ledger in $name", (data
     expect((await send({ "idempotency-key": "b" })).status).toBe(429);
     // The other id was charged and refunded.
     expect(await entries()).toEqual(["grant 10", "use -1", "use -1", "cancel 1"]);
+  });
+
+  it("and shed refunds nothing of the first; one that was shed is charged when it is admitted", async () => {
+    // Of two places, requests without a priority get one.
+    const { database, send, held, entries } = await start([TOKENS], {
+      adaptive: { min: 2, max: 2 },
+    });
+    const first = send();
+    await eventually(() => held.length === 1, "the first request at the backend");
+    const other = { "idempotency-key": "b" };
+    expect([(await send()).status, (await send(other)).status]).toEqual([503, 503]);
+    held[0].end('{"usage":{"total_tokens":500}}');
+    expect((await first).status).toBe(200);
+    await eventually(async () => (await entries()).length === 5, "settled charges");
+    const later = send(other);
+    await eventually(() => held.length === 2, "the other request at the backend");
+    held[1].end('{"usage":{"total_tokens":100}}');
+    expect((await later).status).toBe(200);
+    await eventually(async () => (await entries()).length === 7, "settled charges");
+    expect(await entries()).toEqual([
+      ...["grant 1000", "reserve -400", "reserve -400", "cancel 400", "commit -100"],
+      ...["reserve -400", "commit 300"],
+    ]);
+    expect(await verifyLedger(database)).toMatchObject({ problems: [] });
   });
 });

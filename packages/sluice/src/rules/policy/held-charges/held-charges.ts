@@ -5,7 +5,7 @@
 import { type Clock, countedMsOf, wallMsOf } from "../../../base/clock.js";
 import type { Verdict } from "../../../base/decision.js";
 import { andThen, isThenable, type MaybePromise } from "../../../base/maybe-promise.js";
-import type { ChargeReceipt, Outcome, Settling, Store } from "../../../stores/store.js";
+import type { ChargeReceipt, Settling, Store } from "../../../stores/store.js";
 import type { RuleCharge } from "../charges/request-charges.js";
 import { withDelay } from "../compile/delay.js";
 import { noteHold } from "./hold-times.js";
@@ -45,8 +45,16 @@ export class HeldCharges {
     return this.#charges.some(({ charge }) => charge.isHeld);
   }
 
-  /** Adds what a store took, now or for an earlier request with the same id. */
-  add(charges: readonly RuleCharge[], { receipts, isRepeated = false }: Outcome): void {
+  /**
+   * Adds what a store took.
+   *
+   * @param isOfEarlier - Whether it took it for an earlier request with the same id.
+   */
+  add(
+    charges: readonly RuleCharge[],
+    receipts: readonly ChargeReceipt[],
+    isOfEarlier: boolean,
+  ): void {
     const isBrief = !charges.some(({ isHeld }) => isHeld);
     for (const receipt of receipts) {
       // A decorator may count under another key or other numbers; scope and part stay.
@@ -54,10 +62,7 @@ export class HeldCharges {
       const charge = charges.find(
         ({ counter }) => counter.scope === scope && counter.part === part,
       );
-      if (charge === undefined) continue;
-      // Callers of `reserve` that send it again have lost the first answer, so what they say is all there will be.
-      const isOfEarlier = isRepeated && !charge.isReserved;
-      this.#charges.push({ charge, receipt, isBrief, isOfEarlier });
+      if (charge !== undefined) this.#charges.push({ charge, receipt, isBrief, isOfEarlier });
     }
   }
 

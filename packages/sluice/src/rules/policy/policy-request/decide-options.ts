@@ -1,6 +1,6 @@
 // How the charges of a request are put to a store: whether they may have to be refunded, and by which time blocks run.
 
-import type { DecideOptions } from "../../../stores/store.js";
+import type { DecideOptions, Outcome } from "../../../stores/store.js";
 import type { RuleCharge } from "../charges/request-charges.js";
 import type { AdmitOptions } from "./admit-options.js";
 
@@ -25,6 +25,17 @@ export function toDecideOptions(
   const isNamed = requestId !== undefined && (requestIdFor !== "durable" || isDurable(charges[0]));
   if (isNamed) return { hold, blockNowMs: nowMs, requestId };
   return hold === false && !hasQuota ? WITHOUT_HOLD : { hold, blockNowMs: nowMs };
+}
+
+/**
+ * Whether what a store took belongs to an earlier request with the same id. A caller that reserves, and sends that again,
+ * has lost the first answer: what it says of its reservation is all that will be said.
+ */
+export function isOfEarlier(
+  { isRepeated }: Outcome,
+  { hold, requestIdFor }: AdmitOptions,
+): boolean {
+  return isRepeated === true && (hold !== true || requestIdFor === "durable");
 }
 
 /** Whether a charge goes to the durable store, and with it all others of its lane. */

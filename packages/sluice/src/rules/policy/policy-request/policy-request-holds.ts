@@ -3,7 +3,7 @@
 
 import { toWholeMs } from "../../../base/clock.js";
 import { andThen, type MaybePromise } from "../../../base/maybe-promise.js";
-import type { Outcome } from "../../../stores/store.js";
+import type { ChargeReceipt } from "../../../stores/store.js";
 import type { RuleCharge } from "../charges/request-charges.js";
 import { HeldCharges, type SettleContext } from "../held-charges/held-charges.js";
 import type { RequestEnd } from "../held-charges/request-end.js";
@@ -18,8 +18,12 @@ export class RequestHolds extends HeldCharges {
     this.#clock = context.clock;
   }
 
-  override add(charges: readonly RuleCharge[], outcome: Outcome): void {
-    super.add(charges, outcome);
+  override add(
+    charges: readonly RuleCharge[],
+    receipts: readonly ChargeReceipt[],
+    isOfEarlier: boolean,
+  ): void {
+    super.add(charges, receipts, isOfEarlier);
     const reserved = charges.filter(isReserved);
     if (reserved.length === 0) return;
     const nowMs = toWholeMs(this.#clock.now());

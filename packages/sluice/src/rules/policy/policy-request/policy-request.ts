@@ -33,7 +33,7 @@ import type { HeldCharges, SettleContext } from "../held-charges/held-charges.js
 import { type AdmitOptions, type Identify, WITH_BODY, WITHOUT_BODY } from "./admit-options.js";
 import { CallerRefusal } from "./caller-refusal.js";
 import { isOneLane, toLanes } from "./charge-lanes.js";
-import { toDecideOptions } from "./decide-options.js";
+import { isOfEarlier, toDecideOptions } from "./decide-options.js";
 import type { OperatorRefusals } from "./operator-refusals.js";
 import { PolicyDecision, type RefusalCause, toMissing } from "./policy-decision.js";
 import { RequestHolds } from "./policy-request-holds.js";
@@ -300,7 +300,7 @@ export class PolicyRequest implements ChargeContext {
     if (allowed) this.#takenResults = this.#results.length;
     if (receipts.length > 0) {
       this.#held ??= new RequestHolds(this.context);
-      this.#held.add(charges, outcome);
+      this.#held.add(charges, receipts, isOfEarlier(outcome, this.#options));
     }
     return mayGoOn;
   }

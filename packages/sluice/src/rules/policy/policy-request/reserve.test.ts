@@ -51,6 +51,16 @@ describe("a cost that the request says", () => {
 });
 
 describe("a request that is held", () => {
+  it("and sent again, its first answer being lost, is refunded by the second", async () => {
+    const policy = policyOf(false);
+    const options = { cost: 20, hold: true, requestId: "a" };
+    await policy.admit(facts, options);
+    const again = await policy.admit(facts, options);
+    expect(await leftOf(policy)).toEqual([80, 30]);
+    await again.cancel();
+    expect(await leftOf(policy)).toEqual([100, 50]);
+  });
+
   it.each([true, false])("refunds what it did not need (sees responses: %s)", async (sees) => {
     const policy = policyOf(sees);
     const decision = await policy.admit(facts, { cost: 20, hold: true });
