@@ -67,5 +67,5 @@ rmSync(folder, { recursive: true });
 //       # The busiest had 3,000. 1 (0.199%) would have been refused.
 //       - slidingWindowCounter: { limit: 400, windowMs: 1h }
 //
-// 4,860 requests of 502 callers in 59 minutes 50 seconds, from 2026-11-17 12:00:00 to 2026-11-17 12:59:50
+// 4,860 requests of 502 callers in 59 minutes 50 seconds, from 2026-11-17 12:00:00 to 2026-11-17 12:59:50 UTC
 // rules.yaml would have refused 2,939 (60.5%) requests, of 1 (0.199%) callers

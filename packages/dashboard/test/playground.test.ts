@@ -177,7 +177,10 @@ describe("the playground's replay report", () => {
         series: [0, 40],
       },
     ],
-    notes: [{ rule: "parallel", isLeftOut: true, why: "a log does not say it" }],
+    notes: [
+      { rule: "parallel", isLeftOut: true, isAgainst: false, why: "a log does not say it" },
+      { rule: "former", isLeftOut: true, isAgainst: true, why: "a log does not say it" },
+    ],
     remarks: [],
   };
   const fileOf = (text: string) => ({
@@ -195,6 +198,7 @@ describe("the playground's replay report", () => {
     expect(await box.getByRole("table").first().innerText()).toMatch(/login\s+1,000\s+40\s+10/);
     await box.getByText("<img src=x onerror=alert(1)>\\u{202E}").waitFor();
     await box.getByText("parallel was left out: a log does not say it").waitFor();
+    await box.getByText("old.yaml: former was left out: a log does not say it").waitFor();
     expect(await findingsOf(page)).toEqual([]);
     await field.setInputFiles(fileOf("{}"));
     await box.getByRole("alert").getByText("This is not a report of sluice replay").waitFor();

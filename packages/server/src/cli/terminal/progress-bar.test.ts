@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { FakeTerminal } from "../../../test/cli/fake-terminal.js";
 import { formatProgress, ProgressBar } from "./progress-bar.js";
 
-const say = (done: number, total: number) => `${done} of ${total} lines`;
+const say = (done: number, total: number | undefined) => `${done} of ${total} lines`;
 
 describe("formatProgress", () => {
   it("fits the terminal, with a bar if there is room", () => {
@@ -24,5 +24,14 @@ describe("a progress bar", () => {
     }
     expect(seen.err).toMatch(/\r.* 50% .*\r.*100% {2}10 of 10 lines\n$/);
     expect(unseen.err).toBe("");
+  });
+
+  it("counts what has no known end", () => {
+    const terminal = new FakeTerminal({ isErrorTty: true });
+    const bar = new ProgressBar(terminal, { total: undefined, say: (done) => `${done} read` });
+    bar.add(5);
+    bar.add(6);
+    bar.end();
+    expect(terminal.err).toBe("\r5 read\r11 read\n");
   });
 });

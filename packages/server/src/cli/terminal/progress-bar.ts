@@ -9,9 +9,10 @@ const DRAW_MS = 100;
 
 /** What is counted on the way to the end. */
 export interface Progress {
-  readonly total: number;
+  /** Undefined if it is not known, as of a pipe. */
+  readonly total: number | undefined;
   /** In words, such as `450,000 of 1,000,000 entries`. */
-  say(done: number, total: number): string;
+  say(done: number, total: number | undefined): string;
 }
 
 /** Draws how far something is, a few times a second. */
@@ -26,7 +27,7 @@ export class ProgressBar {
   constructor(terminal: Terminal, progress: Progress, mayShow = true) {
     this.#terminal = terminal;
     this.#progress = progress;
-    this.#isShown = mayShow && terminal.isErrorTty && progress.total > 0;
+    this.#isShown = mayShow && terminal.isErrorTty && progress.total !== 0;
   }
 
   /** Whether anything is drawn. */
@@ -40,12 +41,12 @@ export class ProgressBar {
     const nowMs = readMs();
     if (nowMs - this.#drawnMs < DRAW_MS) return;
     this.#drawnMs = nowMs;
-    this.#draw(Math.min(this.#done, this.#progress.total));
+    this.#draw(Math.min(this.#done, this.#progress.total ?? this.#done));
   }
 
   end(): void {
     if (!this.#isShown) return;
-    this.#draw(this.#progress.total);
+    this.#draw(this.#progress.total ?? this.#done);
     this.#terminal.writeError("\n");
   }
 
@@ -55,8 +56,9 @@ export class ProgressBar {
   }
 }
 
-/** `[#########-----------]  45%  450,000 of 1,000,000 entries`, no wider than a terminal. */
+/** `[#########-----------]  45%  450,000 of 1,000,000 entries`, no wider than a terminal. Only words without a total. */
 export function formatProgress(done: number, { total, say }: Progress, columns: number): string {
+  if (total === undefined) return say(done, total).slice(0, columns);
   const share = total === 0 ? 1 : Math.min(1, done / total);
   const words = `${String(Math.floor(share * 100)).padStart(3)}%  ${say(done, total)}`;
   const width = Math.min(BAR_WIDTH_MAX, columns - words.length - 4);

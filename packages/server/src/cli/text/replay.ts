@@ -41,7 +41,7 @@ function sayTotals({
   const { total, refused, refusedBefore, newlyRefused, newlyAllowed, delayed } = requests;
   const about = callers.areExact ? "" : "about ";
   return [
-    `${number(total)} requests of ${about}${number(callers.total)} callers in ${formatDuration(Math.max(1_000, toMs - fromMs))}, from ${time(fromMs)} to ${time(toMs)}`,
+    `${count(total, "request")} of ${about}${count(callers.total, "caller")} in ${formatDuration(Math.max(1_000, toMs - fromMs))}, from ${time(fromMs)} to ${time(toMs)} UTC`,
     `${safe(rules.file)} would have refused ${sayShare(refused, total)} requests, of ${about}${sayShare(callers.refused, callers.total)} callers`,
     ...(against === null
       ? []

@@ -115,7 +115,7 @@ function sayLimits(limits: readonly object[]): string {
   return limits.map(formatLimit).join(" and ");
 }
 
-/** `1 rule`, `2 rules`. */
+/** `1 rule`, `2 rules`, `20,000 rules`. */
 export function count(amount: number, noun: string, plural = `${noun}s`): string {
-  return `${amount} ${amount === 1 ? noun : plural}`;
+  return `${amount.toLocaleString("en-GB")} ${amount === 1 ? noun : plural}`;
 }

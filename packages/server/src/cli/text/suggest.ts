@@ -7,26 +7,32 @@ import { percent } from "../../core/suggest/suggestion-yaml.js";
 import { safe } from "./colours.js";
 import { bar } from "./plot.js";
 import { sayMalformed } from "./replay.js";
+import { count } from "./rules.js";
 import { formatTable } from "./table.js";
 
 const BAR_WIDTH_MAX = 40;
 const LABELS_WIDTH = 34;
 
 /** The lines of the plot. */
-export function formatDemand(
-  { suggestion, counted, uncounted, log, fromMs, toMs, remarks }: Suggested,
-  columns: number,
-): string[] {
+export function formatDemand(suggested: Suggested, columns: number): string[] {
+  const { suggestion, counted, uncounted, fromMs, toMs } = suggested;
   if (suggestion === undefined) return [];
   const spanMs = Math.max(1_000, (toMs ?? 0) - (fromMs ?? 0));
   const about = suggestion.isSampled ? "about " : "";
   return [
-    `${number(counted)} requests of ${about}${number(suggestion.callers)} callers in ${formatDuration(spanMs)}`,
+    `${count(counted, "request")} of ${about}${count(suggestion.callers, "caller")} in ${formatDuration(spanMs)}`,
     ...(uncounted === 0
       ? []
-      : [`${number(uncounted)} requests are not counted: another path, or no value for the key`]),
+      : [`not counted, with another path or no value for the key: ${number(uncounted)}`]),
     "",
     ...plotOf(suggestion, columns),
+    ...formatRemarks(suggested),
+  ];
+}
+
+/** What is to be said of the log itself. */
+export function formatRemarks({ remarks, log }: Suggested): string[] {
+  return [
     ...(remarks.length === 0 ? [] : ["", ...remarks.map((remark) => safe(remark, 300))]),
     ...sayMalformed({ log }),
     "",

@@ -67,7 +67,7 @@ export interface ReplayReport {
   readonly rules: ReportedRules;
   /** Null if there was nothing to compare with. */
   readonly against: ReportedRules | null;
-  /** Whether keys and file names are hashed. */
+  /** Whether keys are hashed, and malformed lines without their content. */
   readonly isHashed: boolean;
   /** The first and the last request, in Unix milliseconds; null if there is none. */
   readonly fromMs: number | null;

@@ -13,6 +13,8 @@ export interface SuggestedRule {
   readonly from: string;
   /** Whether all times of the log are whole seconds. Default false. */
   readonly isWholeSeconds?: boolean | undefined;
+  /** How long the log is, so that no limit is suggested for a longer time. Default: as long as it has to be. */
+  readonly spanMs?: number | undefined;
 }
 
 /** Dimensions that every request has a value for. */
@@ -27,7 +29,7 @@ export function toRuleFile(suggestion: Suggestion, rule: SuggestedRule): string 
   const kept = windows.filter(({ isImplied }) => !isImplied);
   const implied = windows.filter(({ isImplied }) => isImplied);
   return [
-    `# Limits by ${by.join(" and ")} that at most ${about}${percent(refuseAtMost)} of ${about}${number(callers)} callers would have met.`,
+    `# Limits by ${oneLine(by.join(" and "))} that at most ${about}${percent(refuseAtMost)} of ${about}${number(callers)} callers would have met.`,
     `# Suggested from ${oneLine(from)}. Try them on the same log: sluice replay LOG --rules FILE`,
     "version: 1",
     "rules:",
@@ -45,7 +47,7 @@ export function toRuleFile(suggestion: Suggestion, rule: SuggestedRule): string 
     "    limit:",
     ...kept.flatMap((window) => [
       ...explain(window, suggestion, rule).map((line) => `      # ${line}`),
-      `      - slidingWindowCounter: { limit: ${window.limit}, windowMs: ${shortly(window.windowMs)} }`,
+      `      ${isTooLong(window, rule) ? "# " : ""}- slidingWindowCounter: { limit: ${window.limit}, windowMs: ${shortly(window.windowMs)} }`,
     ]),
     ...implied.map(
       ({ windowMs, limit }) =>
@@ -56,16 +58,25 @@ export function toRuleFile(suggestion: Suggestion, rule: SuggestedRule): string 
 }
 
 const SECOND_MS = 1_000;
+/** A log of an hour has its last request a little earlier. */
+const ENOUGH = 0.9;
+
+/** Whether a log is too short to say what callers need in a window. The shortest window is always judged. */
+function isTooLong({ windowMs }: WindowSuggestion, { spanMs = windowMs }: SuggestedRule): boolean {
+  return windowMs > SECOND_MS && spanMs < windowMs * ENOUGH;
+}
 
 /**
  * Why a limit is what it is, in sentences. Requests are counted as the limit counts them: those of its window, and as
  * much of the window before it as the sliding window still covers.
  */
 export function explain(
-  { windowMs, limit, needed, callersTouched, most }: WindowSuggestion,
+  window: WindowSuggestion,
   { callers, isSampled }: Suggestion,
-  { isWholeSeconds = false }: Pick<SuggestedRule, "isWholeSeconds">,
+  rule: SuggestedRule,
 ): string[] {
+  const { windowMs, limit, needed, callersTouched, most } = window;
+  const { isWholeSeconds = false, spanMs = 0 } = rule;
   const about = isSampled ? "about " : "";
   const rounded = limit === needed ? "" : ` (${number(needed)}, rounded up)`;
   const within =
@@ -81,6 +92,12 @@ export function explain(
     `The busiest had ${number(most)}. ${capitalize(touched)}`,
     ...(isWholeSeconds && windowMs <= SECOND_MS
       ? ["The log has whole seconds, so each second is counted together with the one before it."]
+      : []),
+    ...(isTooLong(window, rule)
+      ? [
+          `The log covers only ${formatDuration(Math.max(SECOND_MS, spanMs))}, so callers may need more in ${formatDuration(windowMs)}.`,
+          "To use this limit all the same, remove the # of the next line.",
+        ]
       : []),
   ];
 }

@@ -46,12 +46,13 @@ export function readReport(text: string): ShownReport {
   const report = parse(text);
   if (report.sluiceReplay !== VERSION)
     throw new Error("This is not a report of sluice replay --json, or one of another version.");
+  const against = report.against === null ? undefined : toText(toObject(report.against).file);
   const [requests, callers, series] = [report.requests, report.callers, report.series].map(
     toObject,
   );
   return {
     rules: toText(toObject(report.rules).file),
-    against: report.against === null ? undefined : toText(toObject(report.against).file),
+    against,
     requests: toCount(requests?.total),
     refused: toCount(requests?.refused),
     refusedBefore: toOptional(requests?.refusedBefore),
@@ -62,7 +63,7 @@ export function readReport(text: string): ShownReport {
     byRule: toList(report.byRule).map((each) => toRow(each, toObject(each).rule)),
     byKey: toList(report.byKey).map((each) => toRow(each, toObject(each).key)),
     notes: [
-      ...toList(report.notes).map((note) => sayNote(toObject(note))),
+      ...toList(report.notes).map((note) => sayNote(toObject(note), against)),
       ...toList(report.remarks).map(toText),
     ],
   };
@@ -78,8 +79,9 @@ function parse(text: string): Fields {
   }
 }
 
-function sayNote({ rule, why, isLeftOut }: Fields): string {
-  return `${toText(rule)}${isLeftOut === true ? " was left out" : ""}: ${toText(why)}`;
+function sayNote({ rule, why, isLeftOut, isAgainst }: Fields, against: string | undefined): string {
+  const of = isAgainst === true && against !== undefined ? `${against}: ` : "";
+  return `${of}${toText(rule)}${isLeftOut === true ? " was left out" : ""}: ${toText(why)}`;
 }
 
 function toRow(value: unknown, name: unknown): ShownRow {

@@ -33,7 +33,7 @@ describe("sluice replay", () => {
     expect(out).toMatch(/rules\.yaml would have refused [\d,]+ \([\d.]+%\) requests, of \d+/);
     expect(out).toMatch(/\nrule +counted +refused +keys +first +last\nall +2,000 +\d+/);
     expect(out).toMatch(/\nip:10\.0\.0\.0 +all +\d+ +2026-11-17/);
-    expect(out).toContain("1 of 2001 lines malformed; the first:\n");
+    expect(out).toContain("1 of 2,001 lines malformed; the first:\n");
     expect(out).not.toContain("\u001b");
   });
 
@@ -84,6 +84,42 @@ describe("sluice replay", () => {
     expect(seen.err).toMatch(/\r\[#+\] 100% {2}0\.\d of 0\.\d MB\n/);
   });
 
+  it("counts what it read of a pipe, whose end is not known", async () => {
+    const { err } = await sluice(["replay", "-", "--rules", rules], {
+      input: linesOf("combined"),
+      isErrorTty: true,
+    });
+    expect(err).toMatch(/\r0\.\d MB read\n$/);
+  });
+
+  it("fails where nothing can be read, after it has printed why", async () => {
+    const wrong = await sluice(["replay", log, "--rules", rules, "--format", "json"]);
+    expect(wrong.code).toBe(1);
+    expect(wrong.err).toContain("no line of the logs could be read");
+    expect(wrong.out).toContain("2,001 of 2,001 lines malformed; the first:\n");
+    const damaged = write("damaged.gz", Buffer.from([0x1f, 0x8b, 0, 0, 0, 0]));
+    expect(await sluice(["replay", damaged, "--rules", rules])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining("damaged.gz is damaged or cut off"),
+    });
+    expect((await sluice(["replay", write("none", ""), "--rules", rules])).code).toBe(0);
+  });
+
+  it("knows that a page can't be written before it reads logs, and overwrites none of them", async () => {
+    for (const [page, message] of [
+      [join(folder, "no", "report.html"), /report\.html can't be written: ENOENT/],
+      [log, /would overwrite a file that is read/],
+      [join(folder, ".", "rules.yaml"), /would overwrite a file that is read/],
+    ] as const) {
+      const args = ["replay", log, "--rules", rules, "--html", page];
+      const { code, out, err } = await sluice(args, { isErrorTty: true });
+      expect({ code, out }).toEqual({ code: 2, out: "" });
+      expect(err).toMatch(message);
+      expect(err).not.toContain("100%");
+    }
+    expect(readFileSync(log, "utf8")).toContain("garbage");
+  });
+
   it.each([
     [["none.log"], 2, /none\.log: no such file/],
     [[log, "--format", "apache"], 2, /--format must be one of combined, .* got "apache"/],
@@ -126,7 +162,22 @@ describe("sluice suggest", () => {
     );
     expect(err).toMatch(/in 1 minute +50% +\d+ +█+/);
     expect(err).toMatch(/limit +\d+ +▲/);
-    expect(err).toContain("1 of 2001 lines malformed");
+    expect(err).toContain("1 of 2,001 lines malformed");
+  });
+
+  it("turns off limits for a longer time than the log covers, and says so", async () => {
+    const { out } = await sluice(["suggest", log, "--by", "ip"]);
+    // The log covers 39 seconds.
+    const [rule] = parseRules(out).rules;
+    expect(rule?.limits.map((limit) => "windowMs" in limit && limit.windowMs)).toEqual([
+      1_000, 10_000,
+    ]);
+    expect(out).toContain(
+      "# The log covers only 39 seconds, so callers may need more in 1 hour.\n",
+    );
+    expect(out).toMatch(/\n {6}# - slidingWindowCounter: \{ limit: \d+, windowMs: 1h \}\n/);
+    const all = out.replace(/# (- slidingWindowCounter)/g, "$1");
+    expect(parseRules(all).rules[0]?.limits).toHaveLength(4);
   });
 
   it("prints the distribution as JSON", async () => {
@@ -145,7 +196,12 @@ describe("sluice suggest", () => {
     [
       ["--by", "ip", "--path", "/none"],
       1,
-      /no request to \/none has a value for ip: 2000 requests/,
+      /no request to \/none has a value for ip: 2,000 requests are to other paths/,
+    ],
+    [
+      ["--by", "ip", "--format", "json"],
+      1,
+      /2,001 of 2,001 lines malformed[\s\S]*no line of the logs could be read/,
     ],
   ])("says why it can't: %j", async (args, exit, message) => {
     const { code, out, err } = await sluice(["suggest", log, ...(args as string[])]);

@@ -98,11 +98,14 @@ async function openLogs(
   return sources;
 }
 
-/** A progress bar over the bytes of all logs; nothing is shown if the size of one is not known. */
+/** A progress bar over the bytes of all logs; only how much was read if the size of one is not known. */
 function barOver(sources: readonly LogSource[], terminal: Terminal): ProgressBar {
   const sizes = sources.map(({ sizeBytes }) => sizeBytes);
   const total = sizes.reduce<number>((sum, bytes) => sum + (bytes ?? Number.NaN), 0);
-  return new ProgressBar(terminal, { total: Number.isNaN(total) ? 0 : total, say: sayBytes });
+  return new ProgressBar(terminal, {
+    total: Number.isNaN(total) ? undefined : total,
+    say: sayBytes,
+  });
 }
 
 /** Prints what is wrong with rules, and ends the command with 1. Other errors are thrown as they are. */
@@ -116,9 +119,9 @@ export function failOnRules(file: string, error: unknown, terminal: Terminal): n
   throw error;
 }
 
-function sayBytes(done: number, total: number): string {
-  const inMb = (bytes: number) => (bytes / MB).toFixed(total < 10 * MB ? 1 : 0);
-  return `${inMb(done)} of ${inMb(total)} MB`;
+function sayBytes(done: number, total: number | undefined): string {
+  const inMb = (bytes: number) => (bytes / MB).toFixed((total ?? 0) < 10 * MB ? 1 : 0);
+  return total === undefined ? `${inMb(done)} MB read` : `${inMb(done)} of ${inMb(total)} MB`;
 }
 
 function toFormatChoice({ format, fields }: LogFlags): FormatChoice {

@@ -1,6 +1,7 @@
 // `sluice replay`: what rules would have done to the requests of access logs, compared with other rules.
 
-import { writeFile } from "node:fs/promises";
+import { appendFile, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { parseRules } from "sluice/rules";
 import { toHtmlPage } from "../../../core/log-replay/html/report-page.js";
@@ -9,7 +10,7 @@ import type { NamedRules } from "../../../core/log-replay/log-replay-input.js";
 import type { ReplayReport } from "../../../core/log-replay/replay-report.js";
 import { createHashKey } from "../../../telemetry/log/key-hash.js";
 import { newSecret } from "../../../telemetry/random.js";
-import { EXIT, type Finish, usageError } from "../../exit.js";
+import { CommandError, EXIT, type Finish, usageError } from "../../exit.js";
 import { nameOf, readText } from "../../files.js";
 import { type Terminal, writeLine } from "../../terminal/terminal.js";
 import { formatReplay } from "../../text/replay.js";
@@ -51,7 +52,7 @@ export function addReplayCommand(program: Command, terminal: Terminal, finish: F
 const HELP = `
 Reads nginx combined, Common Log Format, Caddy and Envoy JSON, AWS ALB, and JSON lines. Rotated files are read in the
 order of the times in them. Malformed lines are counted, and the first few are shown.
-Exits with 1 if the rules are invalid, 2 if a file can't be read.
+Exits with 1 if the rules are invalid or no line can be read, 2 if a file can't be read.
 
 Examples:
   $ sluice replay access.log --rules rules.yaml
@@ -68,24 +69,40 @@ async function replay(
   const against =
     flags.against === undefined ? undefined : await readRules(flags.against, terminal);
   const hashKey = flags.hash === true ? createHashKey(newSecret()) : undefined;
-  const report = await readNamedLogs(logs, flags, terminal, (read) =>
-    replayLogs({ ...read, keysMax, rules, against, hashKey }).catch((error: unknown) =>
+  const report = await readNamedLogs(logs, flags, terminal, async (read) => {
+    if (flags.html !== undefined)
+      await mustBeWritable(flags.html, [...logs, flags.rules, flags.against]);
+    return replayLogs({ ...read, keysMax, rules, against, hashKey }).catch((error: unknown) =>
       failOnRules(rules.file, error, terminal),
-    ),
-  );
+    );
+  });
   await print(report, flags, terminal);
+  const { requests, log } = report;
+  const isDamaged = log.files.some(({ problem }) => problem !== null);
+  if (requests.total === 0 && (log.lines > 0 || isDamaged))
+    throw new CommandError(EXIT.no, "no line of the logs could be read");
 }
 
 async function print(report: ReplayReport, flags: ReplayFlags, terminal: Terminal): Promise<void> {
-  if (flags.html !== undefined) await writeReport(flags.html, toHtmlPage(report));
   if (flags.json === true) writeLine(terminal, JSON.stringify(report));
   else for (const line of formatReplay(report)) writeLine(terminal, line);
-  if (flags.html !== undefined) terminal.writeError(`wrote ${flags.html}\n`);
+  const { html } = flags;
+  if (html === undefined) return;
+  await writing(html, () => writeFile(html, toHtmlPage(report)));
+  terminal.writeError(`wrote ${html}\n`);
 }
 
-async function writeReport(path: string, page: string): Promise<void> {
+/** Fails before logs are read, which may take long, and not after. What is read is never overwritten. */
+async function mustBeWritable(path: string, read: readonly (string | undefined)[]): Promise<void> {
+  if (read.some((each) => each !== undefined && resolve(each) === resolve(path)))
+    throw usageError(`--html ${path} would overwrite a file that is read`);
+  await writing(path, () => appendFile(path, ""));
+}
+
+/** Does something to a file that is written. @throws CommandError that says why it can't be written. */
+async function writing(path: string, act: () => Promise<void>): Promise<void> {
   try {
-    await writeFile(path, page);
+    await act();
   } catch (error) {
     throw usageError(`${path} can't be written: ${(error as Error).message}`);
   }

@@ -6,7 +6,8 @@ import { type Suggested, suggestFromLogs } from "../../../core/suggest/suggest-l
 import { toRuleFile } from "../../../core/suggest/suggestion-yaml.js";
 import { CommandError, EXIT, type Finish, usageError } from "../../exit.js";
 import { type Terminal, writeLine } from "../../terminal/terminal.js";
-import { formatDemand } from "../../text/suggest.js";
+import { count } from "../../text/rules.js";
+import { formatDemand, formatRemarks } from "../../text/suggest.js";
 import { addLogOptions, failOnRules, type LogFlags, readNamedLogs } from "./log-options.js";
 
 interface SuggestFlags extends LogFlags {
@@ -56,18 +57,21 @@ async function suggest(
   const suggested = await readNamedLogs(logs, flags, terminal, (read) =>
     suggestFromLogs({ ...read, rules, refuseAtMost }),
   );
-  const { suggestion, log } = suggested;
-  if (suggestion === undefined)
+  const { suggestion, log, fromMs, toMs } = suggested;
+  if (suggestion === undefined) {
+    for (const line of formatRemarks(suggested)) terminal.writeError(`${line}\n`);
     throw new CommandError(EXIT.no, sayNothing(by, flags.path, suggested));
+  }
   if (flags.json === true) {
     writeLine(terminal, JSON.stringify({ by, path: flags.path ?? null, ...suggested }));
     return;
   }
   for (const line of formatDemand(suggested, terminal.size().columns))
     terminal.writeError(`${line}\n`);
-  const from = log.files.map(({ name }) => name).join(", ");
+  const from = sayFiles(log.files.map(({ name }) => name));
   const { isWholeSeconds } = log;
-  terminal.write(toRuleFile(suggestion, { by, path: flags.path, from, isWholeSeconds }));
+  const spanMs = (toMs ?? 0) - (fromMs ?? 0);
+  terminal.write(toRuleFile(suggestion, { by, path: flags.path, from, isWholeSeconds, spanMs }));
 }
 
 /** The rule that makes the keys: it counts whom it can, and skips requests without a value for its key. */
@@ -89,16 +93,25 @@ function failOnFlags(error: unknown, terminal: Terminal): never {
   }
 }
 
+const FILES_SAID_MAX = 3;
+
+function sayFiles(names: readonly string[]): string {
+  const left = names.length - FILES_SAID_MAX;
+  const said = names.slice(0, FILES_SAID_MAX).join(", ");
+  return left > 0 ? `${said} and ${count(left, "more log")}` : said;
+}
+
 function sayNothing(
   by: readonly string[],
   path: string | undefined,
   { why, log, uncounted }: Suggested,
 ): string {
   const key = by.join(" and ");
+  if (uncounted === 0)
+    return log.lines === 0 ? "the logs have no requests" : "no line of the logs could be read";
   if (why !== undefined) return `nothing can be counted by ${key}: ${why}`;
-  const malformed = log.malformed === 0 ? "" : `, ${log.malformed} lines are malformed`;
   const [to, reason] = path === undefined ? ["", ""] : [` to ${path}`, "are to other paths or "];
-  return `no request${to} has a value for ${key}: ${uncounted} requests ${reason}have none${malformed}`;
+  return `no request${to} has a value for ${key}: ${count(uncounted, "request")} ${reason}have none`;
 }
 
 /** `0.1%`, or `0.001`. */
