@@ -93,6 +93,24 @@ describe("through the gateway", () => {
     expect(statuses).toEqual(["200", "200", "429"]);
   });
 
+  it("a rule is not matched by a header that Connection names", async () => {
+    const gold = { ...toRule("ip"), match: { headers: { "x-plan": ["gold"] } } };
+    fixture = await startFixture({ rules: [gold] });
+    const statuses: string[] = [];
+    for (const named of [
+      "close, x-plan",
+      "close, X-Plan",
+      "close, x-plan",
+      "close",
+      "close",
+      "close",
+    ]) {
+      const head = toHead(`Connection: ${named}\r\nX-Plan: gold\r\n`);
+      statuses.push((await rawExchange(fixture.url, head)).slice(9, 12));
+    }
+    expect(statuses).toEqual(["200", "200", "200", "200", "200", "429"]);
+  });
+
   it("a key that is spelt with _ beside the counted one is not forwarded", async () => {
     const statuses = await statusesOf("apiKey", (i) =>
       toHead(`Connection: close\r\nX-API-Key: counted\r\nX_API_Key: junk${i}\r\n`),

@@ -80,10 +80,11 @@ describe.each(all)("a request that is sent again, with a ledger in $name", (data
   }
 
   it.each([
-    ["is refused by its backend, which still works on the first", "409"],
-    ["gets a response that says nothing of the cost", "200"],
-  ])("and %s leaves the cost to the first", async (_, status) => {
-    const { database, send, held, entries } = await start([TOKENS]);
+    ["is refused by its backend, which still works on the first,", "409", TOKENS],
+    ["is refused so under a rule that leases", "409", { ...TOKENS, consistency: "leased" }],
+    ["gets a response that says nothing of the cost", "200", TOKENS],
+  ])("and %s leaves the cost to the first", async (_, status, rule) => {
+    const { database, send, held, entries } = await start([rule]);
     const first = send();
     await eventually(() => held.length === 1, "the first request at the backend");
     const again = await send({ "x-then": status });
