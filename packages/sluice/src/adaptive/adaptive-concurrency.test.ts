@@ -82,6 +82,8 @@ describe("acquire and release", () => {
 
   it("refuses a priority that does not exist", () => {
     const { limit } = setup();
+    for (const inherited of ["toString", "constructor", "__proto__"])
+      expect(() => limit.acquire({ priority: inherited as Priority })).toThrow("unknown priority");
     expect(() => limit.acquire({ priority: "urgent" as Priority })).toThrow(
       'invalid option: acquire: unknown priority "urgent"',
     );

@@ -126,7 +126,8 @@ class AdaptiveLimit implements AdaptiveConcurrency {
   acquire(options?: AcquireOptions): AdaptivePermit {
     const priority = options?.priority ?? "critical";
     const room = this.#rooms[priority];
-    if (room === undefined) {
+    // Not `undefined`: `rooms` has what every object has, such as `toString`.
+    if (typeof room !== "number") {
       throw new SluiceError("SLUICE_OPTION_INVALID", `acquire: unknown priority ${show(priority)}`);
     }
     const nowMs = timeOf(options) ?? this.nowMs();
