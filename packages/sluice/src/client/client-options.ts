@@ -1,7 +1,8 @@
 // The options of a client, checked and filled in.
 
 import { type Clock, toClock } from "../base/clock.js";
-import { anyFunction, orFunction, readOptions } from "../base/shapes/code-options.js";
+import { show } from "../base/errors.js";
+import { anyFunction, orFunction, readOptions, refuse } from "../base/shapes/code-options.js";
 import {
   anyNumber,
   anything,
@@ -49,8 +50,8 @@ export interface ClientOptions {
   /**
    * How long the response's headers may take, all waits and retries included, from 1 ms; default 60,000. Infinity
    * for none. With a deadline of your own, here or for a request, an attempt that is in flight by then is aborted. After
-   * the default one it is no longer waited for, and its connection ends by the timeouts of `fetch`: a signal costs a tenth
-   * of a request.
+   * the default one it is no longer waited for, and its connection ends by the timeouts of `fetch`, since a signal costs a
+   * tenth of a request. Once this has happened, all attempts to that origin are aborted.
    */
   deadlineMs?: number;
   /** The same for a single attempt; default Infinity. */
@@ -127,6 +128,8 @@ const OPTIONS = object({
   random: optional(anyFunction),
 } satisfies Record<keyof ClientOptions, unknown>);
 
+const PARTITION_SITE = { name: "partition", code: "SLUICE_OPTION_INVALID" } as const;
+
 /** Checks options and fills in defaults. `name` is the function that got them. */
 export function toClientSetup(name: string, options: ClientOptions): ClientSetup {
   const site = { name, code: "SLUICE_OPTION_INVALID" } as const;
@@ -149,8 +152,11 @@ export function callerOf(
   url: string,
   headers: HeadersLike,
 ): string {
-  if (partition !== undefined)
-    return partition({ method, url, header: (name) => headerOf(headers, name) });
+  if (partition !== undefined) {
+    const name = partition({ method, url, header: (field) => headerOf(headers, field) });
+    if (typeof name === "string") return name;
+    refuse(PARTITION_SITE, `must return a string, got ${show(name)}`);
+  }
   if (headers === undefined) return "";
   return headerOf(headers, "authorization") ?? headerOf(headers, "x-api-key") ?? "";
 }

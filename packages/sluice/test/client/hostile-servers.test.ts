@@ -53,6 +53,30 @@ describe("a client of a server", () => {
     expect(await (await createFetch({ backoffMs: 1 })(url)).text()).toBe("ok");
   });
 
+  it.each([
+    ["a reason that is not ASCII", "429 zu viele →", "429", "zu viele →"],
+    ["a status that does not exist", "700 Odd", "700", "Odd"],
+  ])(
+    "that refuses with %s does not turn the response into an error",
+    async (_what, line, status, reason) => {
+      const fields = ["X-Should-Retry: true", 'RateLimit: "a";r=0;t=5', "Content-Length: 2"];
+      const url = await serve((socket) => {
+        socket.end(`HTTP/1.1 ${line}\r\n${fields.join("\r\n")}\r\n\r\nno`);
+      });
+      // The retry has to wait, and none may.
+      const response = await createFetch({ waitingMax: 0, backoffMs: 1 })(url);
+      for (const each of [response.clone(), response]) {
+        expect([`${each.status}`, each.statusText, each.ok, each.url]).toEqual([
+          status,
+          reason,
+          false,
+          url,
+        ]);
+        expect([each.headers.get("content-length"), await each.text()]).toEqual(["2", "no"]);
+      }
+    },
+  );
+
   it("that redirects in a circle does not go around again", async () => {
     let requests = 0;
     const url = await serve((socket) => {

@@ -28,6 +28,24 @@ describe("the interceptor of undici", () => {
     expect(interceptor.stats).toMatchObject({ attempts: 3, retries: 2, inFlight: 0 });
   });
 
+  it("sends the headers of an iterator with each attempt", async () => {
+    const seen: string[] = [];
+    const url = await serve((socket, count, data) => {
+      seen.push(/x-kind: .*/i.exec(data)?.[0] ?? "none");
+      socket.end(count === 1 ? head(500, "Content-Length: 0") : OK);
+    });
+    const headers = new Map([["X-Kind", "a"]]).entries();
+    const { body } = await request(url, { headers, dispatcher: compose().dispatcher });
+    expect([await body.text(), ...seen]).toEqual(["ok", "X-Kind: a", "X-Kind: a"]);
+  });
+
+  it("rejects, and sends nothing, if `partition` does not return a string", async () => {
+    const { dispatcher, interceptor } = compose({ partition: () => 5 as unknown as string });
+    const asked = request("http://127.0.0.1:1/", { dispatcher });
+    await expect(asked).rejects.toThrow("partition: must return a string, got 5");
+    expect(interceptor.stats.attempts).toBe(0);
+  });
+
   it("returns the last refusal whole", async () => {
     const long = "x".repeat(200_000);
     const url = await serve((socket) => {

@@ -4,13 +4,15 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { onStop } from "sluice-test-servers";
 
 /** A server that writes what it likes to each connection once a request has arrived. Returns its URL. */
-export async function serve(answer: (socket: Socket, count: number) => void): Promise<string> {
+export async function serve(
+  answer: (socket: Socket, count: number, data: string) => void,
+): Promise<string> {
   const sockets = new Set<Socket>();
   let count = 0;
   const server = createServer((socket) => {
     sockets.add(socket);
     socket.on("error", () => {});
-    socket.on("data", () => answer(socket, ++count));
+    socket.on("data", (data) => answer(socket, ++count, String(data)));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onStop(() => {

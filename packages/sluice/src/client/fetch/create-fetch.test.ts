@@ -3,6 +3,7 @@ import { refusal, reset, setup, URL_OF_API } from "../../../test/client/stubbed-
 import type { ClientEvent } from "../events.js";
 import { createFetch, type FetchOptions } from "./create-fetch.js";
 import type { RequestControls } from "./fetch-request.js";
+import { routeNameOf } from "./request-target.js";
 
 describe("createFetch", () => {
   it("passes a request on as it is, and returns the very response", async () => {
@@ -39,7 +40,58 @@ describe("createFetch", () => {
     for (let i = 0; i < 20; i++) await expect(fetch(URL_OF_API)).rejects.toThrow("no headers");
     expect(fetch.stats).toMatchObject({ attempts: 20, inFlight: 0 });
   });
+
+  it("holds no place for a fetch that resolves to nothing", async () => {
+    const { fetch } = setup([], { fetch: async () => undefined as unknown as Response });
+    for (let i = 0; i < 20; i++) await expect(fetch(URL_OF_API)).rejects.toThrow(TypeError);
+    expect(fetch.stats).toMatchObject({ attempts: 20, inFlight: 0 });
+  });
+
+  it.each([
+    ["an iterator", (fields: [string, string][]) => new Map(fields).entries()],
+    ["a generator", (fields: [string, string][]) => each(fields)],
+    ["a Map", (fields: [string, string][]) => new Map(fields)],
+    ["Headers", (fields: [string, string][]) => new Headers(fields)],
+  ])("reads the headers of %s, and sends them with each attempt", async (_what, toHeaders) => {
+    let caller: string | undefined;
+    const { fetch, sent, finish } = setup([reset()], {
+      partition: ({ header }) => {
+        caller = header("authorization");
+        return "";
+      },
+    });
+    const headers = toHeaders([
+      ["Authorization", "Bearer one"],
+      ["X-Kind", "a"],
+    ]) as NonNullable<RequestInit["headers"]>;
+    await finish(fetch(URL_OF_API, { method: "POST", headers }, { idempotencyKey: "k" }));
+    const fields = sent.map(({ init }) => Object.fromEntries(new Headers(init.headers)));
+    const all = { authorization: "Bearer one", "x-kind": "a", "idempotency-key": "k" };
+    expect(fields).toEqual([all, all]);
+    expect(caller).toBe("Bearer one");
+  });
+
+  it("says so if `partition` does not return a string", async () => {
+    const { fetch, sent } = setup([], { partition: () => undefined as unknown as string });
+    await expect(fetch(URL_OF_API)).rejects.toThrow(
+      "partition: must return a string, got undefined",
+    );
+    expect(sent).toHaveLength(0);
+  });
+
+  it("does not repeat what a client below has given up on", async () => {
+    const below = setup(() => reset(), { failuresMax: 1, retriesMax: 0 });
+    await below.fetch(URL_OF_API).catch(() => {});
+    const { fetch, finish } = setup([], { fetch: below.fetch });
+    const open = { code: "SLUICE_CLIENT_CIRCUIT_OPEN" };
+    await expect(finish(fetch(URL_OF_API))).rejects.toMatchObject(open);
+    expect(fetch.stats).toMatchObject({ attempts: 1, failures: 0 });
+  });
 });
+
+function* each<T>(items: readonly T[]): Generator<T> {
+  yield* items;
+}
 
 describe("what a client knows", () => {
   it("is bounded: a flood of origins and credentials is forgotten", async () => {
@@ -50,6 +102,14 @@ describe("what a client knows", () => {
     }
     expect(fetch.origins).toHaveLength(10);
     expect(fetch.origins.at(-1)?.origin).toBe("https://host49.example");
+  });
+
+  it("has the digest of a long path, such as that of a data: URL", () => {
+    const routes = ["a", "b"].map((end) =>
+      routeNameOf("GET", `text/plain,${"x".repeat(1e6)}${end}`),
+    );
+    expect(Math.max(...routes.map(({ length }) => length))).toBeLessThan(100);
+    expect(new Set(routes).size).toBe(2);
   });
 
   it("is reported: counters, events without paths or headers, and listeners that throw change nothing", async () => {

@@ -10,6 +10,7 @@ import {
   type HeaderSource,
   type HeadersLike,
   headerOf,
+  toLasting,
   withHeader,
 } from "../headers/header-source.js";
 import type { Kept, Outgoing } from "../outgoing.js";
@@ -18,7 +19,7 @@ import { sendWithBoth } from "./joined-signal.js";
 import { KeptResponse } from "./kept-response.js";
 import { RecordedBody } from "./recorded-body.js";
 import { isReplayable, type RequestBody } from "./replayed-body.js";
-import { targetOf } from "./request-target.js";
+import { routeNameOf, targetOf } from "./request-target.js";
 
 /** A function like `fetch`. */
 export type FetchFunction = (
@@ -82,17 +83,18 @@ export class FetchRequest implements Outgoing<Response> {
     const url = request?.url ?? String(input);
     const target = targetOf(url);
     const method = (init?.method ?? request?.method ?? "GET").toUpperCase();
-    const headers = (init?.headers ?? request?.headers) as HeadersLike;
+    const givenHeaders = (init?.headers ?? request?.headers) as HeadersLike;
+    const headers = toLasting(givenHeaders);
     this.#setup = setup;
     this.#fetch = fetch;
     this.#input = input;
-    this.#init = init;
+    this.#init = headers === givenHeaders ? init : ({ ...init, headers } as RequestInit);
     this.#headers = headers;
     this.#newBody = controls.body;
     this.#key = keyOf(setup, controls, method, headers);
     this.method = method;
     this.origin = target.origin;
-    this.routeName = method === "GET" ? target.getRoute : `${method} ${target.path}`;
+    this.routeName = method === "GET" ? target.getRoute : routeNameOf(method, target.path);
     this.caller = callerOf(setup, method, url, headers);
     this.priority = controls.priority ?? "normal";
     this.deadlineMs = controls.deadlineMs ?? setup.deadlineMs;

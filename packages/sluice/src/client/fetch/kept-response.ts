@@ -29,16 +29,10 @@ export class KeptResponse implements Kept<Response> {
   }
 
   take(): Response {
-    const { status, statusText, headers, url, redirected, type } = this.#response;
-    const body = this.#reader === undefined ? null : this.#toStream();
-    const response = new Response(body, { status, statusText, headers });
-    // The constructor can't set these.
-    Object.defineProperties(response, {
-      url: { value: url },
-      redirected: { value: redirected },
-      type: { value: type },
-    });
-    return response;
+    return describeLike(
+      this.#response,
+      new Response(this.#reader === undefined ? null : this.#toStream()),
+    );
   }
 
   async #read(): Promise<void> {
@@ -77,4 +71,22 @@ export class KeptResponse implements Kept<Response> {
     if (read === undefined || read.done) controller.close();
     else controller.enqueue(read.value);
   }
+}
+
+/**
+ * A response with the given one's status, headers and so on, and with its own body. The constructor can't set some of
+ * these, and refuses a status above 599 and a reason that is not ASCII, which a server may send.
+ */
+function describeLike(given: Response, response: Response): Response {
+  const { status, statusText, ok, headers, url, redirected, type } = given;
+  return Object.defineProperties(response, {
+    status: { value: status },
+    statusText: { value: statusText },
+    ok: { value: ok },
+    headers: { value: headers },
+    url: { value: url },
+    redirected: { value: redirected },
+    type: { value: type },
+    clone: { value: () => describeLike(given, Response.prototype.clone.call(response)) },
+  });
 }

@@ -2,6 +2,7 @@
 
 import { BoundedMap } from "../../base/bounded-map.js";
 import { SluiceError, show } from "../../base/errors.js";
+import { spreadHash } from "../../base/spread-hash.js";
 
 /** What a URL says about a request. */
 export interface RequestTarget {
@@ -41,5 +42,11 @@ function parseTarget(url: string): RequestTarget {
     throw new SluiceError("SLUICE_OPTION_INVALID", `fetch: invalid URL, got ${show(url)}`);
   }
   const { origin, pathname: path } = target;
-  return { origin, path, getRoute: `GET ${path}` };
+  return { origin, path, getRoute: routeNameOf("GET", path) };
+}
+
+/** The name of a route. Of a long path, such as that of a `data:` URL, only a digest is remembered. */
+export function routeNameOf(method: string, path: string): string {
+  if (path.length <= KNOWN_LENGTH_MAX) return `${method} ${path}`;
+  return `${method} ${spreadHash(path)} ${spreadHash(path, 1)}`;
 }

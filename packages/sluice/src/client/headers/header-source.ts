@@ -46,8 +46,15 @@ export function withHeader(headers: HeadersLike, name: string, value: string): [
   return [...pairs.filter(([key]) => !isNamed(key, name)), [name, value]];
 }
 
+/** Headers that can be read again and again: an iterator, such as `map.entries()`, is empty after the first time. */
+export function toLasting(headers: HeadersLike): HeadersLike {
+  const isOnce = typeof (headers as { next?: unknown } | null | undefined)?.next === "function";
+  return isOnce ? Array.from(headers as Iterable<readonly [string, string]>) : headers;
+}
+
 function isSource(headers: object): headers is HeaderSource {
-  return typeof (headers as Partial<HeaderSource>).get === "function";
+  // A Map is read as pairs, since its keys have upper and lower case.
+  return typeof (headers as Partial<HeaderSource>).get === "function" && !(headers instanceof Map);
 }
 
 function isIterable(

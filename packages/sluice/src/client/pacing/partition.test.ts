@@ -67,6 +67,15 @@ describe("a partition", () => {
     expect(mustMsOf(partition, "GET /0")).toBe(60_000);
   });
 
+  it("does not count a route that reports its quotas when it is no longer remembered", () => {
+    const partition = new Partition();
+    const late = partition.route("GET /late");
+    for (let i = 0; i < ROUTES_MAX; i++) answer(partition, `GET /${i}`, report("all", 0));
+    late.learn([report("other", 5)], NOW_MS, () => 0);
+    expect(partition.reportingRoutes).toBe(ROUTES_MAX);
+    expect(mustMsOf(partition, "GET /new")).toBe(60_000);
+  });
+
   it("remembers a bounded number of quotas, whatever names a server makes up", () => {
     const partition = new Partition();
     for (let i = 0; i < 1_000; i++) answer(partition, "GET /", report(`q${i}`, 5));

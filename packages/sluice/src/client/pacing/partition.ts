@@ -60,6 +60,7 @@ export class Route {
   #quotas: readonly Quota[] | undefined;
   /** Refused until then. */
   pausedUntilMs = 0;
+  #isForgotten = false;
 
   constructor(partition: Partition) {
     this.partition = partition;
@@ -128,8 +129,13 @@ export class Route {
     if (!isNamed) this.partition.rate.refused(sentAtMs, nowMs);
   }
 
-  /** The route is no longer remembered. */
+  /** The route is no longer remembered, and what its requests in flight still report is no longer known of it. */
   forget(): void {
+    this.#isForgotten = true;
+    this.#dropQuotas();
+  }
+
+  #dropQuotas(): void {
     if (this.#quotas === undefined) return;
     for (const quota of this.#quotas) quota.routes--;
     this.partition.reportingRoutes--;
@@ -137,6 +143,7 @@ export class Route {
   }
 
   #setQuotas(quotas: readonly Quota[]): void {
+    if (this.#isForgotten) return;
     const before = this.#quotas;
     if (
       before !== undefined &&
@@ -145,7 +152,7 @@ export class Route {
       before[0] === quotas[0]
     )
       return;
-    this.forget();
+    this.#dropQuotas();
     this.#quotas = quotas;
     for (const quota of quotas) quota.routes++;
     this.partition.reportingRoutes++;

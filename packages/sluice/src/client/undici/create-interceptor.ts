@@ -9,7 +9,8 @@ import {
   toClientSetup,
 } from "../client-options.js";
 import type { ClientStats, OriginStats } from "../events.js";
-import { type HeadersLike, headerOf, withHeader } from "../headers/header-source.js";
+import { routeNameOf } from "../fetch/request-target.js";
+import { type HeadersLike, headerOf, toLasting, withHeader } from "../headers/header-source.js";
 import type { Outgoing } from "../outgoing.js";
 import { isIdempotent } from "../retry/retryable.js";
 import { UndiciAttempt } from "./undici-attempt.js";
@@ -44,9 +45,10 @@ export function createInterceptor(options: ClientOptions = {}): ClientIntercepto
     const to = { dispatch, name: `dispatcher ${++dispatchers}` };
     return (request: DispatchOptions, handler: DispatchHandler) => {
       const controller = new RequestController();
+      const outgoing = toOutgoing(setup, to, request, handler, controller);
       // The caller can give up from now on, while the request still waits.
       handler.onRequestStart?.(controller, {});
-      core.run(toOutgoing(setup, to, request, handler, controller)).then(
+      core.run(outgoing).then(
         (attempt) => attempt.deliver(),
         (error) => handler.onResponseError?.(controller, error),
       );
@@ -107,20 +109,21 @@ function toOutgoing(
   controller: RequestController,
 ): Outgoing<UndiciAttempt> {
   const method = options.method.toUpperCase();
-  const headers = options.headers as HeadersLike;
+  const given = options.headers as HeadersLike;
+  const headers = toLasting(given);
   const path = options.path.split("?", 1)[0] as string;
   const origin = options.origin ? originOf(options.origin) : name;
   const own = headerOf(headers, KEY_HEADER);
   const makesKey = own === undefined && !isIdempotent(method);
   const key = makesKey ? setup.newIdempotencyKey?.() : undefined;
+  const withKey = key === undefined ? headers : withHeader(headers, KEY_HEADER, key);
+  // undici takes a list for names and values in turn.
   const request =
-    key === undefined
-      ? options
-      : { ...options, headers: withHeader(headers, KEY_HEADER, key).flat() };
+    withKey === given ? options : { ...options, headers: (withKey as [string, string][]).flat() };
   return {
     method,
     origin,
-    routeName: `${method} ${path}`,
+    routeName: routeNameOf(method, path),
     caller: callerOf(setup, method, `${origin}${options.path}`, headers),
     priority: "normal",
     deadlineMs: setup.deadlineMs,
