@@ -1,8 +1,8 @@
-// The time limit of one attempt. When it is over, the attempt's signal is aborted; the client stops waiting for an attempt
-// without a signal.
+// The time limit of one attempt. When it is over, the client stops waiting, and aborts the attempt's signal if it has one.
 
 import { type CancelTimer, type Clock, startTimer } from "../base/clock.js";
 import { SluiceError } from "../base/errors.js";
+import { drop } from "../base/maybe-promise.js";
 
 /** The longest time that the system's timers can hold. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
@@ -14,9 +14,8 @@ export class AttemptLimit {
   readonly #cancel: CancelTimer;
   #isOver = false;
   #giveUp: (() => void) | undefined;
-  #unsettled: Promise<unknown> | undefined;
 
-  /** @param isAborted - Whether it has a signal, which is aborted when the time is over. */
+  /** @param isAborted - Whether it has a signal. */
   constructor(clock: Clock, limitMs: number, isAborted: boolean) {
     this.#limitMs = limitMs;
     this.#controller = isAborted ? new AbortController() : undefined;
@@ -31,23 +30,16 @@ export class AttemptLimit {
     return this.#controller?.signal;
   }
 
-  /** The response that may still come although the time is over; undefined if the attempt has ended. */
-  get late(): Promise<unknown> | undefined {
-    return this.#isOver ? this.#unsettled : undefined;
+  /** Whether the time is over. */
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
-  /** The response, unless the time is over before. One that comes later is dropped. */
-  race<R>(response: Promise<R>, drop: (late: R) => void): Promise<R> {
-    if (this.#controller !== undefined) return response;
+  /** The response, unless the time is over before, whatever becomes of the signal. One that comes later is discarded. */
+  race<R>(response: Promise<R>, discard: (late: R) => void): Promise<R> {
     return new Promise((resolve, reject) => {
-      this.#giveUp = () => {
-        this.#unsettled = settled;
-        reject(new Error("the time of the attempt is over"));
-      };
-      const settled = response.then(
-        (found) => (this.#isOver ? drop(found) : resolve(found)),
-        reject,
-      );
+      this.#giveUp = () => reject(new Error("the time of the attempt is over"));
+      drop(response.then((found) => (this.#isOver ? discard(found) : resolve(found)), reject));
     });
   }
 

@@ -3,7 +3,6 @@
 
 import type { PermitOutcome } from "../adaptive/adaptive-concurrency.js";
 import { wallMsOf } from "../base/clock.js";
-import { SluiceError } from "../base/errors.js";
 import type { ClientSetup } from "./client-options.js";
 import type { ClientCounters, ClientEvent } from "./events.js";
 import { readRetryAfterMs } from "./headers/header-times.js";
@@ -65,10 +64,11 @@ export class AttemptResults {
     const isOwn = request.isOfOrigin(response);
     const reports = isOwn ? traffic.reader.read(headers, wallMs, outcome === "refused") : [];
     sent.route.learn(reports, nowMs, random);
-    let retryAfterMs: number | undefined;
+    // 0 says nothing about when to return.
+    let retryAfterMs = (status < 400 ? 0 : readRetryAfterMs(headers, wallMs)) || undefined;
     if (outcome === "refused") {
-      // 0 says nothing about when to return. GitHub sends no Retry-After with the quota that is used up.
-      retryAfterMs = readRetryAfterMs(headers, wallMs) || usedUpMs(reports);
+      // GitHub sends no Retry-After with the quota that is used up.
+      retryAfterMs ??= usedUpMs(reports);
       const named = isGlobalRefusal(headers) ? [] : reports;
       if (isOwn) this.#refused(request.origin, sent, status, retryAfterMs, named);
     }
@@ -82,23 +82,22 @@ export class AttemptResults {
     return { response, error: undefined, outcome, retryAfterMs, isWorthRetry };
   }
 
-  /** There will be no response, or none that is waited for. `settled` is when the request has left the origin, if not yet. */
+  /** There will be no response, or none that is waited for, as the attempt's time is over (`isTimeout`). */
   failed<R>(
     request: Outgoing<R>,
     traffic: OriginTraffic,
     sent: Sent,
     attempt: number,
     error: unknown,
-    settled: Promise<unknown> | undefined,
+    isTimeout: boolean,
   ): Ended<R> {
     sent.route.ended(sent.counted);
     const isAborted = request.signal?.aborted === true;
-    const isTimeout = error instanceof SluiceError;
     const isFailure = !isAborted && (isTimeout || isTransient(error));
     this.#ended(request.origin, sent, attempt, undefined, isFailure);
     const other = isAborted ? "abandoned" : "ignored";
     const failed = isTimeout ? "timeout" : "error";
-    traffic.ended(sent, isFailure ? failed : other, isFailure ? error : ABANDONED, settled);
+    traffic.ended(sent, isFailure ? failed : other, isFailure ? error : ABANDONED);
     return {
       response: undefined,
       error,

@@ -185,18 +185,26 @@ export class ClientCore {
     const limit =
       leftMs === Number.POSITIVE_INFINITY
         ? undefined
-        : new AttemptLimit(clock, leftMs, request.isAborted);
+        : new AttemptLimit(clock, leftMs, request.isAborted || traffic.hasHung);
     const span = startSpan(method, origin, attempt, sent.waitMs);
     const answered = (response: R) => {
       limit?.end();
-      endSpan(span, request.statusOf(response));
-      return this.#results.answered(request, traffic, sent, attempt, response);
+      try {
+        const ended = this.#results.answered(request, traffic, sent, attempt, response);
+        endSpan(span, request.statusOf(response));
+        return ended;
+      } catch (error) {
+        endSpan(span, error);
+        throw error;
+      }
     };
     const failed = (thrown: unknown) => {
       limit?.end();
       endSpan(span, thrown);
+      const isTimeout = limit?.isOver === true;
+      if (isTimeout) traffic.hasHung = true;
       const error = limit?.errorOf(thrown, origin) ?? thrown;
-      return this.#results.failed(request, traffic, sent, attempt, error, limit?.late);
+      return this.#results.failed(request, traffic, sent, attempt, error, isTimeout);
     };
     let sending: Promise<R>;
     try {

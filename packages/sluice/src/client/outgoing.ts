@@ -25,7 +25,10 @@ export interface Outgoing<R> {
   readonly priority: Priority;
   readonly deadlineMs: number;
   readonly signal: WaitSignal | undefined;
-  /** Whether an attempt in flight is aborted when its time is over. If not, the client only stops waiting for it. */
+  /**
+   * Whether an attempt in flight is aborted when its time is over. If not, the client only stops waiting for it, the first
+   * time that this happens with its origin.
+   */
   readonly isAborted: boolean;
   /** Whether sending it twice has the same effect as sending it once. */
   readonly isRepeatable: boolean;

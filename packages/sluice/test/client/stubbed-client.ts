@@ -58,3 +58,30 @@ export const settle = () => new Promise((resolve) => setImmediate(resolve));
 export const refusal = (fields: Record<string, string> = {}) =>
   new Response("slow down", { status: 429, headers: fields });
 export const reset = () => new TypeError("fetch failed", { cause: { code: "ECONNRESET" } });
+
+export function quota(remaining: number, seconds: number, limit = 10): Response {
+  const headers = {
+    ratelimit: `"all";r=${Math.max(0, remaining)};t=${seconds}`,
+    "ratelimit-policy": `"all";q=${limit};w=${seconds}`,
+  };
+  return new Response("", { headers });
+}
+
+/** Counts the timers of a clock that were started from now on and neither ran nor were cancelled. */
+export function countTimers(clock: ManualClock): () => number {
+  const running = new Set<object>();
+  const { after } = clock;
+  clock.after = (delayMs, task) => {
+    const timer = {};
+    running.add(timer);
+    const cancel = after.call(clock, delayMs, () => {
+      running.delete(timer);
+      task();
+    });
+    return () => {
+      running.delete(timer);
+      cancel();
+    };
+  };
+  return () => running.size;
+}

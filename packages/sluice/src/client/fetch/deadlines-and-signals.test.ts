@@ -2,7 +2,14 @@ import { getEventListeners } from "node:events";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it, vi } from "vitest";
-import { reset, settle, setup, URL_OF_API } from "../../../test/client/stubbed-client.js";
+import {
+  countTimers,
+  quota,
+  reset,
+  settle,
+  setup,
+  URL_OF_API,
+} from "../../../test/client/stubbed-client.js";
 
 describe("a deadline", () => {
   it("ends an attempt that is never answered", async () => {
@@ -28,30 +35,59 @@ describe("a deadline", () => {
     });
     expect(clock.now() - 1_800_000_000_000).toBe(60_000);
     expect(sent[0]?.init.signal).toBeUndefined();
-    // It is still in flight: otherwise an origin that hangs would get ever more requests.
-    expect(fetch.stats.inFlight).toBe(1);
     answer(late);
     await settle();
     expect(cancelled).toHaveBeenCalled();
     expect(fetch.stats.inFlight).toBe(0);
   });
 
-  it("by default never lets an origin that hangs get more requests than its limit", async () => {
-    const { fetch, sent, finish } = setup(() => "never", { concurrencyMax: 2, failuresMax: 1_000 });
-    const asked = Array.from({ length: 6 }, () => fetch(URL_OF_API));
-    const results = await finish(Promise.allSettled(asked));
-    expect(results.map(({ status }) => status)).toEqual(Array(6).fill("rejected"));
-    expect(sent).toHaveLength(2);
-    expect(fetch.stats).toMatchObject({ inFlight: 2, waiting: 0 });
+  it("by default aborts later attempts at an origin that hangs, which so never gets ever more of them", async () => {
+    let hanging = 0;
+    let mostHanging = 0;
+    const { fetch, finish } = setup([], {
+      concurrencyMax: 2,
+      failuresMax: 1_000,
+      retriesMax: 0,
+      fetch: (_input, init) =>
+        new Promise((_, reject) => {
+          mostHanging = Math.max(mostHanging, ++hanging);
+          init?.signal?.addEventListener("abort", () => {
+            hanging--;
+            reject(init.signal?.reason);
+          });
+        }),
+    });
+    for (let i = 0; i < 5; i++) {
+      const asked = Array.from({ length: 3 }, () => fetch(URL_OF_API));
+      for (const { status } of await finish(Promise.allSettled(asked)))
+        expect(status).toBe("rejected");
+    }
+    // The first two, which can't be aborted, and two more at a time.
+    expect(hanging).toBe(2);
+    expect(mostHanging).toBeLessThanOrEqual(4);
   });
 
-  it("by default counts a request that never settles as in flight for five minutes at most", async () => {
-    const { fetch, clock, finish } = setup(["never"]);
-    await expect(finish(fetch(URL_OF_API))).rejects.toThrow(/deadline/);
-    clock.advance(299_999);
-    expect(fetch.stats.inFlight).toBe(1);
-    clock.advance(1);
-    expect(fetch.stats.inFlight).toBe(0);
+  it("by default does not shut out an origin that is back after it hung", async () => {
+    const { fetch, sent, clock, finish } = setup(() =>
+      sent.length <= 10 ? "never" : new Response("ok"),
+    );
+    const hung = Array.from({ length: 10 }, () => fetch(URL_OF_API, { method: "POST" }));
+    for (const { status } of await finish(Promise.allSettled(hung)))
+      expect(status).toBe("rejected");
+    clock.advance(1_000);
+    expect((await finish(fetch(URL_OF_API))).status).toBe(200);
+  });
+
+  it("ends an attempt of a fetch that does not follow its signal", async () => {
+    const { fetch, clock, finish } = setup(() => new Promise(() => {}), {
+      deadlineMs: 5_000,
+      attemptMsMax: 1_000,
+    });
+    await expect(finish(fetch(URL_OF_API))).rejects.toMatchObject({
+      code: "SLUICE_CLIENT_DEADLINE",
+    });
+    expect(clock.now() - 1_800_000_000_000).toBeLessThanOrEqual(5_010);
+    expect(fetch.stats).toMatchObject({ inFlight: 0, waiting: 0 });
   });
 
   it("of one attempt leaves time for another", async () => {
@@ -124,6 +160,19 @@ describe("an AbortSignal", () => {
     await expect(asked).rejects.toBe(reason);
     expect(fetch.stats.waiting).toBe(0);
     expect(sent).toHaveLength(1);
+  });
+
+  it("that ends the last wait leaves no timer, which would keep the process alive", async () => {
+    const { fetch, clock, finish } = setup([quota(0, 3_600)], { deadlineMs: 1e9 });
+    await finish(fetch(URL_OF_API));
+    const running = countTimers(clock);
+    const { controller, signal, reason } = abort();
+    const asked = fetch(URL_OF_API, { signal });
+    await settle();
+    expect(running()).toBeGreaterThan(0);
+    controller.abort(reason);
+    await expect(asked).rejects.toBe(reason);
+    expect(running()).toBe(0);
   });
 
   it("that lives long keeps no listener of requests that have ended", async () => {

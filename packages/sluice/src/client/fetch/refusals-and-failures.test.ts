@@ -143,6 +143,16 @@ describe("a failure", () => {
     expect(sent.map(({ atMs }) => atMs)).toEqual([0, 130, 380]);
   });
 
+  it.each([500, 502, 504, 408])(
+    "with status %i and Retry-After is repeated no earlier",
+    async (status) => {
+      const answer = new Response("", { status, headers: { "retry-after": "7" } });
+      const { fetch, sent, finish } = setup([answer]);
+      expect((await finish(fetch(URL_OF_API))).status).toBe(200);
+      expect(sent[1]?.atMs).toBeGreaterThanOrEqual(7_000);
+    },
+  );
+
   it("that remains is thrown as fetch threw it", async () => {
     const error = reset();
     const { fetch, sent, finish } = setup(() => error);

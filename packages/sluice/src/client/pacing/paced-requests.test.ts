@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { setup, URL_OF_API } from "../../../test/client/stubbed-client.js";
+import { quota, setup, URL_OF_API } from "../../../test/client/stubbed-client.js";
 
 describe("pacing", () => {
   it("waits for the reset of a quota before it is refused", async () => {
@@ -70,12 +70,4 @@ describe("pacing", () => {
     await finish(fetch(URL_OF_API));
     expect(sent[1]?.atMs).toBe(0);
   });
-
-  function quota(remaining: number, seconds: number, limit = 10): Response {
-    const headers = {
-      ratelimit: `"all";r=${Math.max(0, remaining)};t=${seconds}`,
-      "ratelimit-policy": `"all";q=${limit};w=${seconds}`,
-    };
-    return new Response("", { headers });
-  }
 });

@@ -10,7 +10,7 @@ import {
 } from "../../adaptive/adaptive-concurrency.js";
 import type { Priority } from "../../adaptive/priority.js";
 import { Breaker, type BreakerState, NO_TICKET } from "../../base/circuit-breaker.js";
-import { type CancelTimer, type Clock, startRefTimer, startTimer } from "../../base/clock.js";
+import { type CancelTimer, type Clock, startRefTimer } from "../../base/clock.js";
 import { SluiceError } from "../../base/errors.js";
 import type { Random } from "../chance.js";
 import { QuotaReader } from "../headers/read-quotas.js";
@@ -66,15 +66,17 @@ const CONCURRENCY_START = 10;
 /** Attempts always end, so that no permit is lost. */
 const PERMIT_MS = 86_400_000;
 
-/** A request that the client no longer waits for counts as in flight for this long at most: the timeout of Node's fetch. */
-const LATE_MS_MAX = 300_000;
-
 /** The requests to one origin. */
 export class OriginTraffic {
   readonly origin: string;
   readonly reader = new QuotaReader();
   readonly budget: RetryBudget;
   readonly concurrency: AdaptiveConcurrency;
+  /**
+   * Whether an attempt has run out of time. From then on attempts are aborted when their time is over: otherwise an origin
+   * that hangs would get ever more of them.
+   */
+  hasHung = false;
   readonly #options: TrafficOptions;
   readonly #breaker: Breaker;
   readonly #onBreaker: (state: BreakerState) => void;
@@ -200,32 +202,14 @@ export class OriginTraffic {
   /**
    * The request has ended: reports it to the limit of requests in flight and to the circuit breaker, and sends what
    * waits. `failure` is why the origin does not work; undefined if it does, and {@link ABANDONED} if that is not known.
-   * A request that the client no longer waits for is in flight until it has `settled`: otherwise an origin that hangs
-   * would get ever more of them.
    */
-  ended(
-    { ticket, permit }: Sent,
-    outcome: PermitOutcome,
-    failure: unknown,
-    settled?: Promise<unknown>,
-  ): void {
-    if (settled === undefined) permit.release(outcome);
-    else this.#releaseLater(permit, outcome, settled);
+  ended({ ticket, permit }: Sent, outcome: PermitOutcome, failure: unknown): void {
+    permit.release(outcome);
     if (failure === undefined) this.#breaker.succeed(ticket);
     else if (failure === ABANDONED) this.#breaker.abandon(ticket);
     else this.#breaker.fail(ticket, failure);
     this.#noteBreaker();
     if (this.#waiting > 0) this.#admitWaiting();
-  }
-
-  #releaseLater(permit: AdaptivePermit, outcome: PermitOutcome, settled: Promise<unknown>): void {
-    const release = () => {
-      cancel();
-      permit.release(outcome);
-      if (this.#waiting > 0) this.#admitWaiting();
-    };
-    const cancel = startTimer(this.#options.clock, LATE_MS_MAX, release);
-    settled.then(release, release);
   }
 
   #send(route: Route, nowMs: number, sinceMs: number): Sent {
@@ -254,7 +238,7 @@ export class OriginTraffic {
       if (!isThere) return;
       isThere = false;
       leave();
-      this.#waiting--;
+      if (--this.#waiting === 0) this.#cancelWake();
       if (line.size === 0 && this.#lines.get(route) === line) this.#lines.delete(route);
     };
   }
@@ -290,13 +274,18 @@ export class OriginTraffic {
 
   #wakeIn(delayMs: number, nowMs: number): void {
     if (delayMs > TIMER_MS_MAX || nowMs + delayMs >= this.#timerAtMs) return;
-    this.#timer?.();
+    this.#cancelWake();
     this.#timerAtMs = nowMs + delayMs;
     this.#timer = startRefTimer(this.#options.clock, delayMs, () => {
-      this.#timer = undefined;
-      this.#timerAtMs = Number.POSITIVE_INFINITY;
+      this.#cancelWake();
       this.#admitWaiting();
     });
+  }
+
+  #cancelWake(): void {
+    this.#timer?.();
+    this.#timer = undefined;
+    this.#timerAtMs = Number.POSITIVE_INFINITY;
   }
 
   /** If the queue is full, the least important request of all is dropped. Returns false if that is the new one. */
