@@ -1,19 +1,23 @@
 import { stopAll } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import { createFetch } from "../../src/client/client.js";
+import { ManualClock } from "../../src/testing/manual-clock.js";
 import { head, OK, serve } from "./raw-server.js";
 
 afterEach(stopAll);
 
 describe("a client of a server", () => {
   it("that never answers gives up at its deadline, and closes the connection", async () => {
+    const clock = new ManualClock(1_800_000_000_000);
     let isClosed = false;
     const url = await serve((socket) => {
       socket.on("close", () => {
         isClosed = true;
       });
+      // Not before the request is here: a connection that is still being made is not closed.
+      clock.advance(100);
     });
-    const fetch = createFetch({ deadlineMs: 100 });
+    const fetch = createFetch({ deadlineMs: 100, clock });
     await expect(fetch(url)).rejects.toMatchObject({ code: "SLUICE_CLIENT_DEADLINE" });
     await expect.poll(() => isClosed).toBe(true);
   });
