@@ -15,6 +15,8 @@ const PROMOTION_WAIT_MS = 60_000;
 
 /** The most units above a limit; undefined if nothing is promised. */
 export function boundOf(scenario: Scenario, options: WorldOptions): number | undefined {
+  // What the home region decides for every request, it decides alone.
+  if (options.homeLimits.length > 0) return 0;
   const byLimit = options.limits.map((limit) => boundOfLimit(limit, scenario, options));
   return byLimit.includes(undefined) ? undefined : Math.max(...(byLimit as number[]));
 }
@@ -54,10 +56,14 @@ function boundOfLimit(limit: Limit, scenario: Scenario, options: WorldOptions): 
 /** What is wrong with a run: a promise that it broke, in words; undefined if it kept them all. */
 export function brokenPromise(result: RunResult): string | undefined {
   const { overshoot, overshootMax, unheardBeyond, unanswered, failures } = result;
+  const { uncharged, chargedInVain, mayChargeInVain } = result;
   if (unheardBeyond > 0)
     return `a caller exceeded its limit by ${percent(unheardBeyond)} more than other regions had not heard of`;
   if (overshootMax !== undefined && overshoot > overshootMax + 1e-9)
     return `a caller exceeded its limit by ${percent(overshoot)}; the bound is ${percent(overshootMax)}`;
+  if (uncharged > 0) return `a rule did not count ${uncharged} units that a caller was admitted`;
+  if (chargedInVain > 0 && !mayChargeInVain)
+    return `a rule counted ${chargedInVain} units of a caller that were refused`;
   if (unanswered > 0) return `${unanswered} requests got no answer`;
   if (failures > 0) return `${failures} checks failed with an error`;
   return undefined;

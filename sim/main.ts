@@ -9,7 +9,7 @@ import {
   agreementsOf,
   type RunOptions,
   type RunResult,
-  runScenario,
+  runWithRecovery,
 } from "./run.js";
 import { scenarioOf, scenarios } from "./scenarios.js";
 import { shrinkFaults } from "./shrink.js";
@@ -36,7 +36,7 @@ const EXIT_USAGE = 2;
 const { isJson, isWriting, runs } = readArguments();
 const results: RunResult[] = [];
 for (const run of runs) {
-  const result = await runScenario(run);
+  const result = await runWithRecovery(run);
   results.push(result);
   if (isJson) console.log(JSON.stringify(result));
   const broken = brokenPromise(result);

@@ -27,16 +27,31 @@ describe("fairness", () => {
 });
 
 describe("recovery", () => {
-  const good = { admitted: 99, refused: 1, early: 0, excess: 0 };
-  const bad = { ...good, early: 20 };
+  const SECOND = 10;
+  const sliceOf = (admitted: number) => ({ admitted, refused: 9, early: 0, excess: 0 });
+  const recovery = (admitted: readonly number[], lastFaultMs: number, undisturbed = 100) =>
+    recoveryMsOf({
+      timeline: admitted.map(sliceOf),
+      undisturbed: admitted.map(() => sliceOf(undisturbed)),
+      lastFaultMs,
+      durationMs: admitted.length * 100,
+    });
+  const slices = (count: number, admitted: number) => Array.from({ length: count }, () => admitted);
 
-  it("is the time from the last fault to the end of the last bad slice", () => {
-    expect(recoveryMsOf([good, bad, bad, bad, good, good], [100, 250])).toBe(150);
-    expect(recoveryMsOf([good, bad, good, good], [100, 250])).toBe(0);
-    expect(recoveryMsOf([good, bad], [])).toBeUndefined();
+  it("is the time from the last fault until every second admits what it does without the faults", () => {
+    const run = [...slices(SECOND, 100), ...slices(SECOND, 0), ...slices(2 * SECOND, 100)];
+    expect(recovery(run, 1_500)).toBe(500);
+    expect(recovery(run, 1_000)).toBe(1_000);
+    expect(recovery(run, 2_000)).toBe(0);
   });
 
-  it("compares with what was refused early before the first fault", () => {
-    expect(recoveryMsOf([bad, bad, bad, bad], [200])).toBe(0);
+  it("does not count what the same run without faults does not admit either", () => {
+    expect(recovery(slices(30, 40), 1_000, 40)).toBe(0);
+  });
+
+  it("is not reached if the last second still admits less, and not known if less than one is left", () => {
+    const run = [...slices(SECOND, 100), ...slices(2 * SECOND, 90)];
+    expect(recovery(run, 1_000)).toBe(Number.POSITIVE_INFINITY);
+    expect(recovery(run, 2_001)).toBeUndefined();
   });
 });

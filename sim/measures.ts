@@ -5,8 +5,6 @@ import { SLICE_MS, type Slice, type Truth } from "./world/truth.js";
 
 /** Callers that asked less often than this say nothing about fairness. */
 const ASKED_MIN = 10;
-/** A slice is as before if at most this share of its decisions more than before was refused early. */
-const EARLY_SHARE_MAX = 0.01;
 
 /**
  * Jain's index of what callers got of what they were entitled to: the lesser of what they asked for and what their
@@ -35,29 +33,40 @@ function allowanceOf(limit: Limit, durationMs: number): number {
   return limit.capacity * Math.ceil(durationMs / windowMs);
 }
 
-/**
- * How long after the last fault callers were still refused early more often than before the first one, in slices of
- * 100 ms; undefined if there was no fault.
- */
-export function recoveryMsOf(
-  timeline: readonly Slice[],
-  faultsAtMs: readonly number[],
-): number | undefined {
-  if (faultsAtMs.length === 0) return undefined;
-  const first = Math.floor(Math.min(...faultsAtMs) / SLICE_MS);
-  const last = Math.floor(Math.max(...faultsAtMs) / SLICE_MS);
-  const before = earlyShareOf(timeline.slice(0, first));
-  const isRecovered = (slice: Slice) => earlyShareOf([slice]) <= before + EARLY_SHARE_MAX;
-  const lastBad = timeline.findLastIndex((slice, i) => i >= last && !isRecovered(slice));
-  return lastBad === -1 ? 0 : (lastBad + 1) * SLICE_MS - Math.max(...faultsAtMs);
+/** A span of time is as it would have been without faults if this share of what was admitted then is admitted in it. */
+const RECOVERED_SHARE = 0.95;
+/** Spans of a second, so that a decision a little earlier or later makes no difference. */
+const SPAN_SLICES = 1_000 / SLICE_MS;
+
+/** A run with faults beside the same one without. */
+export interface Disturbance {
+  readonly timeline: readonly Slice[];
+  /** The same callers at the same instants, and no fault. */
+  readonly undisturbed: readonly Slice[];
+  readonly lastFaultMs: number;
+  /** Until when callers asked. */
+  readonly durationMs: number;
 }
 
-function earlyShareOf(slices: readonly Slice[]): number {
-  let early = 0;
-  let decisions = 0;
-  for (const slice of slices) {
-    early += slice.early;
-    decisions += slice.admitted + slice.refused;
-  }
-  return decisions === 0 ? 0 : early / decisions;
+/**
+ * How long after the last fault until callers were admitted as many requests, in every second from then on, as without the
+ * faults: infinity if they were not by the end of the run; undefined if less than a second was left.
+ */
+export function recoveryMsOf(disturbance: Disturbance): number | undefined {
+  const { timeline, undisturbed, lastFaultMs, durationMs } = disturbance;
+  const first = Math.ceil(lastFaultMs / SLICE_MS);
+  const last = Math.floor(durationMs / SLICE_MS) - SPAN_SLICES;
+  if (first > last) return undefined;
+  let start = last;
+  const isAsBefore = () =>
+    admittedFrom(timeline, start) >= RECOVERED_SHARE * admittedFrom(undisturbed, start);
+  while (start >= first && isAsBefore()) start--;
+  if (start === last) return Number.POSITIVE_INFINITY;
+  return start < first ? 0 : (start + 1) * SLICE_MS - lastFaultMs;
+}
+
+function admittedFrom(timeline: readonly Slice[], start: number): number {
+  let sum = 0;
+  for (let i = start; i < start + SPAN_SLICES; i++) sum += timeline[i]?.admitted ?? 0;
+  return sum;
 }

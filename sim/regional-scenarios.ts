@@ -18,6 +18,16 @@ const THREE_REGIONS = {
   limits: [fixedWindow({ limit: 300, windowMs: 10 * SECOND_MS })],
 };
 
+/** The same with a second rule. A run is within one window: what both rules have counted in it can be compared. */
+const TWO_RULES = {
+  ...THREE_REGIONS,
+  limits: [fixedWindow({ limit: 90, windowMs: 20 * SECOND_MS })],
+  homeLimits: [fixedWindow({ limit: 30, windowMs: 20 * SECOND_MS })],
+};
+
+/** Agreements under which a rule shows what it has counted. */
+const COMPARED = ["each", "central", "split", "leased", "merged"] as const;
+
 /** Scenarios of several regions. */
 export const REGIONAL: readonly Scenario[] = [
   {
@@ -65,6 +75,26 @@ export const REGIONAL: readonly Scenario[] = [
     durationMs: MINUTE_MS,
     ratePerSecond: () => 1_000,
     ask: (world) => world.askIn(UNEVENLY[world.decisions % UNEVENLY.length], 0),
+  },
+  {
+    name: "regions-rules",
+    about: "callers under two rules, of which the home region decides the tighter one",
+    options: TWO_RULES,
+    across: COMPARED,
+    durationMs: 15 * SECOND_MS,
+    ratePerSecond: () => 2_000,
+  },
+  {
+    name: "regions-rules-chaos",
+    about: "the same, and the ways between regions are slow, lossy or cut, at random",
+    options: TWO_RULES,
+    across: COMPARED,
+    durationMs: 15 * SECOND_MS,
+    ratePerSecond: () => 2_000,
+    faults: (options, random) =>
+      Array.from({ length: 20 }, () =>
+        randomDistanceFault(random.below(15 * SECOND_MS), options, random),
+      ),
   },
   {
     name: "region-partition",

@@ -6,6 +6,7 @@ import type { Random } from "./kernel/random.js";
 import { Simulation, START_MS } from "./kernel/simulation.js";
 import { fairnessOf, recoveryMsOf } from "./measures.js";
 import { type Scenario, USUAL } from "./scenario.js";
+import { type ChargeGaps, findChargeGaps } from "./world/charge-gaps.js";
 import { CONSISTENCIES, type Consistency } from "./world/node.js";
 import { ACROSS, type Across } from "./world/regional-policy.js";
 import type { Slice } from "./world/truth.js";
@@ -51,7 +52,10 @@ export interface RunResult {
   readonly fallback: number;
   /** Jain's index of what callers got of what they were entitled to; 1 is even. */
   readonly fairness: number;
-  /** How long after the last fault callers were still refused early, in milliseconds; undefined without a fault. */
+  /**
+   * How long after the last fault callers were admitted less than without the faults, in milliseconds: infinity (in JSON null)
+   * if still at the end; undefined without a fault, and unless it was {@link runWithRecovery}.
+   */
   readonly recoveryMs: number | undefined;
   readonly storeCallsPerSecond: number;
   /** Calls of the store for a thousand decisions. */
@@ -62,6 +66,12 @@ export interface RunResult {
   /** Bytes a second over each link: within a region by its name, between two by both. */
   readonly linkBytesPerSecond: Readonly<Record<string, number>>;
   readonly decisionsPerNodeSecond: number;
+  /** With two rules: the most units of a caller that were admitted and that a rule did not count; there should be none. */
+  readonly uncharged: number;
+  /** With two rules: the most units that a rule counted although they were refused. */
+  readonly chargedInVain: number;
+  /** Whether there may be such units: faults keep charges from being refunded, and leases hold units that no request spends. */
+  readonly mayChargeInVain: boolean;
   /** Requests without an answer three seconds after the last one, and checks that failed; there should be none of either. */
   readonly unanswered: number;
   readonly failures: number;
@@ -106,7 +116,23 @@ export async function runScenario(options: RunOptions): Promise<RunResult> {
   });
   await simulation.run(scenario.durationMs + AFTERMATH_MS);
   world.truth.end();
-  return toResult(options, world, { faults, tookMs: performance.now() - startMs });
+  const gaps = await findChargeGaps(world, simulation);
+  return toResult(options, world, { faults, gaps, tookMs: performance.now() - startMs });
+}
+
+/** Runs a scenario, and if it has faults also without them, which shows how long it took to recover. */
+export async function runWithRecovery(options: RunOptions): Promise<RunResult> {
+  const result = await runScenario(options);
+  const faults = options.faults ?? faultsOf(options);
+  if (faults.length === 0) return result;
+  const { timeline: undisturbed } = await runScenario({ ...options, faults: [] });
+  const lastFaultMs = Math.max(...faults.map(({ atMs }) => atMs));
+  const { durationMs } = options.scenario;
+  const { timeline } = result;
+  return {
+    ...result,
+    recoveryMs: recoveryMsOf({ timeline, undisturbed, lastFaultMs, durationMs }),
+  };
 }
 
 /** What goes wrong in a run, in the order of time. */
@@ -141,12 +167,17 @@ function arrive(random: Random, mean: number, ask: () => void): void {
 function toResult(
   options: RunOptions,
   world: World,
-  { faults, tookMs }: { faults: readonly Fault[]; tookMs: number },
+  {
+    faults,
+    gaps,
+    tookMs,
+  }: { faults: readonly Fault[]; gaps: ChargeGaps | undefined; tookMs: number },
 ): RunResult {
   const { scenario, consistency, seed } = options;
   const { counts, timeline } = world.truth;
   const seconds = scenario.durationMs / 1_000;
-  const capacity = Math.min(...world.options.limits.map((limit) => limit.capacity));
+  const limits = [...world.options.limits, ...world.options.homeLimits];
+  const capacity = Math.min(...limits.map((limit) => limit.capacity));
   const { unheard } = world.truth;
   const forgotten = scenario.isStoreFaulty === true ? capacity : 0;
   const bound =
@@ -167,11 +198,8 @@ function toResult(
     excess: counts.admitted === 0 ? 0 : counts.excessUnits / counts.admitted,
     early: counts.earlyRefusals / world.decisions,
     fallback: world.fallbackDecisions / world.decisions,
-    fairness: fairnessOf(world.truth, world.options.limits, scenario.durationMs),
-    recoveryMs: recoveryMsOf(
-      timeline,
-      faults.map(({ atMs }) => atMs),
-    ),
+    fairness: fairnessOf(world.truth, limits, scenario.durationMs),
+    recoveryMs: undefined,
     storeCallsPerSecond: world.storeCalls / seconds,
     storeCallsPerThousand: (1_000 * world.storeCalls) / world.decisions,
     bytesPerThousand: (1_000 * world.traffic.bytes) / world.decisions,
@@ -182,6 +210,9 @@ function toResult(
       [...world.links].map(([name, { bytes }]) => [name, bytes / seconds]),
     ),
     decisionsPerNodeSecond: world.decisions / world.nodes.length / seconds,
+    uncharged: gaps?.uncharged ?? 0,
+    chargedInVain: gaps?.inVain ?? 0,
+    mayChargeInVain: faults.length > 0 || [consistency, world.options.across].includes("leased"),
     unanswered: world.unanswered,
     failures: world.failures,
     timeline,

@@ -36,6 +36,7 @@ export const USUAL: WorldOptions = {
   consistency: "leased",
   across: "each",
   regions: [],
+  homeLimits: [],
   nodes: 50,
   onStoreFailure: "closed",
   timeoutMs: 200,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { brokenPromise } from "./bounds.js";
 import type { Fault } from "./faults.js";
-import { agreementsOf, runScenario } from "./run.js";
+import { agreementsOf, runScenario, runWithRecovery } from "./run.js";
 import type { Scenario } from "./scenario.js";
 import { scenarioOf, scenarios } from "./scenarios.js";
 import { shrinkFaults } from "./shrink.js";
@@ -17,6 +17,16 @@ const { tookMs: _, ...sample } = await runScenario({
   seed: 7,
   ...FEW,
 });
+
+it.each(["learned", "leased", "merged"] as const)(
+  "repeats from its seed over three regions, across %s",
+  async (across) => {
+    const scenario = scenarioOf("regions-chaos");
+    const run = { scenario, consistency: "leased", across, seed: 7, factor: 0.06 } as const;
+    const { tookMs: __, ...first } = await runScenario(run);
+    expect(await runScenario(run)).toMatchObject(first);
+  },
+);
 
 it("repeats from its seed to the last figure", async () => {
   const again = await runScenario({
@@ -145,12 +155,13 @@ describe("a region that does not reach the home region for a minute", () => {
   const scenario = scenarioOf("region-partition");
   const cutOff = async (across: Across, faults?: readonly Fault[]) => {
     const run = { scenario, consistency: "strict" as const, across, seed: 1, factor: 0.1 };
-    return await runScenario(faults === undefined ? run : { ...run, faults });
+    return await runWithRecovery(faults === undefined ? run : { ...run, faults });
   };
 
   it("decides under its share as if nothing had happened", async () => {
-    const { admitted, fallback } = await cutOff("split");
+    const { admitted, fallback, recoveryMs } = await cutOff("split");
     expect(fallback).toBe(0);
+    expect(recoveryMs).toBe(0);
     expect(admitted).toBe((await cutOff("split", [])).admitted);
   });
 
@@ -159,6 +170,42 @@ describe("a region that does not reach the home region for a minute", () => {
     // A third of the callers for two thirds of the time.
     expect(fallback).toBeGreaterThan(0.1);
     expect(recoveryMs).toBeLessThan(5_000);
+  });
+});
+
+describe("callers under two rules", () => {
+  /** Two processes in each region; what happens at 14 s, when all that asked are known to the stores. */
+  const run = async (across: Across, apply?: Fault["apply"]) => {
+    const scenario = scenarioOf("regions-rules");
+    const faults = apply === undefined ? [] : [{ atMs: 14_000, what: "", apply }];
+    const options = { scenario, consistency: "strict" as const, seed: 1, nodes: 6, factor: 0.06 };
+    return await runScenario({ ...options, across, faults });
+  };
+
+  it("are charged by both or by none", async () => {
+    const { refused, uncharged, chargedInVain, mayChargeInVain } = await run("split");
+    expect(refused).toBeGreaterThan(100);
+    expect({ uncharged, chargedInVain, mayChargeInVain }).toEqual({
+      uncharged: 0,
+      chargedInVain: 0,
+      mayChargeInVain: false,
+    });
+  });
+
+  it("would be seen to pass for free, or to be charged for nothing", async () => {
+    const free = await run("each", ({ truth, simulation: { nowMs } }) => {
+      for (let i = 0; i < 3; i++) truth.note(299, true, { atMs: nowMs, nowMs });
+    });
+    expect(free.uncharged).toBe(3);
+    expect(brokenPromise(free)).toBe("a rule did not count 3 units that a caller was admitted");
+    const inVain = await run("each", (world) => {
+      for (let i = 0; i < 4; i++) void world.nodes[1].check(world.keyOf(299));
+    });
+    expect(inVain).toMatchObject({ uncharged: 0, chargedInVain: 4 });
+    expect(brokenPromise(inVain)).toBeUndefined();
+    expect(brokenPromise({ ...inVain, mayChargeInVain: false })).toBe(
+      "a rule counted 4 units of a caller that were refused",
+    );
   });
 });
 

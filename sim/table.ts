@@ -14,10 +14,7 @@ const COLUMNS: readonly [string, (result: RunResult) => string][] = [
   ["refused early", ({ early }) => percent(early)],
   ["without the store", ({ fallback }) => percent(fallback)],
   ["fairness", ({ fairness }) => fairness.toFixed(3)],
-  [
-    "recovered after",
-    ({ recoveryMs }) => (recoveryMs === undefined ? "–" : `${(recoveryMs / 1_000).toFixed(1)} s`),
-  ],
+  ["recovered after", ({ recoveryMs }) => toRecovery(recoveryMs)],
   [
     "decisions/s a process",
     ({ decisionsPerNodeSecond: each }) => Math.round(each).toLocaleString("en"),
@@ -37,6 +34,13 @@ export function toTable(results: readonly RunResult[]): string {
   const head = COLUMNS.map(([name]) => name);
   const rows = results.map((result) => COLUMNS.map(([, read]) => read(result)));
   return toMarkdown([head, ...rows], 3);
+}
+
+function toRecovery(recoveryMs: number | undefined): string {
+  if (recoveryMs === undefined) return "–";
+  return recoveryMs === Number.POSITIVE_INFINITY
+    ? "not yet"
+    : `${(recoveryMs / 1_000).toFixed(1)} s`;
 }
 
 /** A Markdown table of rows, the first of which is its head. All but the first `names` columns are numbers. */

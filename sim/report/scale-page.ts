@@ -66,7 +66,8 @@ Processors are those of the limiter alone: a gateway or a service around it need
 Seed ${results[0].seed}. *Above the limit* is the most by which any caller exceeded its limit at any instant, as a share of the
 limit, and *promised* is the bound that every run is checked against. *Refused early* are refusals for which one exact counter
 had room. *Fairness* is Jain's index of what callers got of what they were entitled to: 1 is even. *Recovered after* is how
-long after the last fault callers were still refused early more often than before. *Across* is how
+long after the last fault until every second admitted at least 95% of what the same run admits without the faults: *not yet*
+if that took longer than the run. *Across* is how
 [regions](guides/regions.md) agree, in scenarios with three of them, 80 ms there and back from the first.
 
 ${toTable(results)}

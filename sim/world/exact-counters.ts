@@ -8,6 +8,8 @@ export interface ExactCounter {
   /** Charges a unit, whatever is left. Returns by how many units the caller is then above the limit; 0 if it is not. */
   charge(caller: number, atMs: number): number;
   hasRoom(caller: number, atMs: number): boolean;
+  /** The caller's units in use. */
+  used(caller: number, atMs: number): number;
 }
 
 /** The exact counter of a limit. */
@@ -55,6 +57,11 @@ class ExactBucket implements ExactCounter {
     return this.#used[caller] + 1 <= this.#capacity + UNITS_ERROR_MAX;
   }
 
+  used(caller: number, atMs: number): number {
+    this.#advance(caller, atMs);
+    return this.#used[caller];
+  }
+
   #advance(caller: number, atMs: number): void {
     const refilled = (atMs - this.#atMs[caller]) * this.#unitsPerMs;
     this.#used[caller] = Math.max(0, this.#used[caller] - refilled);
@@ -83,6 +90,11 @@ class ExactWindow implements ExactCounter {
   hasRoom(caller: number, atMs: number): boolean {
     this.#advance(caller, atMs);
     return this.#used[caller] < this.#limit;
+  }
+
+  used(caller: number, atMs: number): number {
+    this.#advance(caller, atMs);
+    return this.#used[caller];
   }
 
   #advance(caller: number, atMs: number): void {

@@ -38,6 +38,8 @@ export interface NodeOptions {
 export interface Decider {
   check(key: string): MaybePromise<Decision>;
   close(): MaybePromise<void>;
+  /** How many units of a caller each rule has counted, by what this process sees. Absent if there are no regions. */
+  counted?(key: string): Promise<readonly number[]>;
   /** Makes a region home, whose old home region can't be reached. Absent if there are no regions. */
   promote?(region: string): Promise<void>;
   /** How old the latest counts are that other regions have of it, by region; nothing unless counts are merged. */
@@ -81,6 +83,11 @@ export class Node {
 
   check(key: string): MaybePromise<Decision> {
     return this.#parts.decider.check(key);
+  }
+
+  /** How many units of a caller each rule has counted; none without regions. */
+  async counted(key: string): Promise<readonly number[]> {
+    return (await this.#parts.decider.counted?.(key)) ?? [];
   }
 
   /** An operator makes a region home, on this process. */

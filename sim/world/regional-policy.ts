@@ -16,6 +16,8 @@ export interface RegionalOptions extends NodeOptions {
   readonly across: Across;
   /** The names of regions; the first is home. */
   readonly regions: readonly string[];
+  /** Limits of a second rule on every caller, which the home region decides, whatever `across` is; none: there is one rule. */
+  readonly homeLimits: readonly Limit[];
   /** The region that takes over when the home region is lost; undefined: none does. */
   readonly standby?: string;
 }
@@ -57,6 +59,7 @@ export function toRegionalPolicy(
           consistency,
           across: across === "learned" ? "split" : across,
         },
+        ...toHomeRules(options.homeLimits),
       ],
     },
     regions: known,
@@ -67,6 +70,10 @@ export function toRegionalPolicy(
   return {
     check: (user) => policy.admit({ method: "GET", path: "/", user }),
     close: () => policy.close(),
+    counted: async (user) => {
+      const { results } = await policy.peek({ method: "GET", path: "/", user });
+      return results.map(({ verdict }) => verdict.limit - verdict.remaining);
+    },
     promote: async (region) => {
       const control = homeControl(known, { clock });
       await control.promote(region, { isOldHomeStopped: true });
@@ -77,6 +84,11 @@ export function toRegionalPolicy(
         peers.map(({ region, lagMs }) => [region, lagMs] as const),
       ),
   };
+}
+
+function toHomeRules(limits: readonly Limit[]): readonly object[] {
+  if (limits.length === 0) return [];
+  return [{ id: "home", key: "user", limit: limits.map(toRuleLimit), across: "central" }];
 }
 
 /** A limit as rules write it. */

@@ -82,6 +82,11 @@ export class Truth {
     this.#judgeUntil(this.#nextMs + LATE_MS_MAX);
   }
 
+  /** What a caller was admitted under each limit, of what still counts; after {@link end}. */
+  used(caller: number, atMs: number): readonly number[] {
+    return this.#counters.map((counter) => counter.used(caller, atMs));
+  }
+
   #judgeUntil(endMs: number): void {
     for (; this.#nextMs < endMs; this.#nextMs++) {
       const decisions = this.#waiting[this.#nextMs % LATE_MS_MAX];

@@ -87,7 +87,12 @@ export class World {
         new StoreServer(simulation, { skewMs: skewOf(i, options), chargeMs, shards, keysMax }),
     );
     const unheard = options.across === "merged" ? toUnheard(options) : undefined;
-    this.truth = new Truth(options.limits, options.callers, START_MS, unheard);
+    this.truth = new Truth(
+      [...options.limits, ...options.homeLimits],
+      options.callers,
+      START_MS,
+      unheard,
+    );
     for (let i = 0; i < options.nodes; i++) this.nodes.push(this.#startNode(i));
     if (unheard !== undefined) this.#watchLags(unheard);
   }
@@ -144,7 +149,7 @@ export class World {
 
   #askAt(node: Node, caller: number, retries: RetryBehaviour | undefined, attempt: number): void {
     this.decisions++;
-    const decision = node.check(this.#keyOf(caller));
+    const decision = node.check(this.keyOf(caller));
     if (!isThenable(decision)) {
       this.#note(node, caller, decision, this.simulation.nowMs);
       if (retries !== undefined) this.#retry(caller, decision, retries, attempt);
@@ -261,7 +266,8 @@ export class World {
     return region + regions * this.#random.below(Math.floor(this.nodes.length / regions));
   }
 
-  #keyOf(caller: number): string {
+  /** What a caller is counted by. */
+  keyOf(caller: number): string {
     this.#keys[caller] ??= `user:${caller}`;
     return this.#keys[caller];
   }
