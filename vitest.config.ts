@@ -56,7 +56,7 @@ const long = [
   "packages/server/src/cli/commands/control/control-output.test.ts",
   "packages/server/src/control/feed/feed.test.ts",
   "packages/server/src/core/suggest/suggest-limits.test.ts",
-  "packages/server/src/ledger/webhooks/webhooks.test.ts",
+  "packages/server/src/ledger/webhooks/hostile-receivers.test.ts",
   "packages/server/src/service/fleet.test.ts",
   "packages/server/src/service/standby.test.ts",
   "packages/server/test/control/beside-long-rules.test.ts",

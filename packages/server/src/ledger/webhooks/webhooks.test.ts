@@ -161,41 +161,6 @@ describe.each(all)("webhooks over $name", (databases) => {
     expect((await only(webhooks))?.nextAttemptAtMs).toBe(clock.now() + 3_600_000);
   });
 
-  it.each<[string, Respond, string]>([
-    ["never answers", () => {}, "no response within 1 second"],
-    ["resets the connection", (_, request) => void request.socket.resetAndDestroy(), "ECONNRESET"],
-    ["drips its head", drip, "no response within 1 second"],
-    [
-      "redirects",
-      (response) => void response.writeHead(307, { location: "/elsewhere" }).end(),
-      "307, and redirects are not followed",
-    ],
-    [
-      "sends an endless head",
-      (_, request) => void request.socket.write(`HTTP/1.1 200 OK\r\nx: ${"x".repeat(200_000)}`),
-      "HPE_HEADER_OVERFLOW",
-    ],
-    ["answers nonsense", (_, request) => void request.socket.write("hello\r\n\r\n"), "HPE_"],
-  ])("counts a receiver that %s as failed, and tries again", async (_, respond, error) => {
-    const { database } = await ready();
-    const receiver = await receive(respond);
-    // Long enough for the request to arrive on a busy machine; only those that wait for it take all of it.
-    const timeoutMs = error.startsWith("no response") ? 1_000 : 5_000;
-    const webhooks = open(database, [webhook(receiver.url, { timeoutMs })]);
-    await run(webhooks);
-    expect(receiver.requests).toHaveLength(1);
-    expect(await only(webhooks)).toMatchObject({
-      state: "pending",
-      attempts: 1,
-      lastError: expect.stringContaining(error),
-    });
-    receiver.respond = (response) => void response.writeHead(200).end();
-    clock.advance(5_000);
-    await run(open(database, [webhook(receiver.url)]));
-    expect(await only(webhooks)).toMatchObject({ state: "delivered" });
-    expect(receiver.requests.every(({ path }) => path === "/hooks")).toBe(true);
-  });
-
   it("says of a connection that is refused only its code", async () => {
     const { database } = await ready();
     const receiver = await receive();
@@ -206,29 +171,6 @@ describe.each(all)("webhooks over $name", (databases) => {
     const { lastError } = (await only(webhooks)) ?? {};
     expect(lastError).toBe("the request failed (ECONNREFUSED)");
   });
-
-  it.each<[string, Respond]>([
-    ["sends an endless body", endlessBody],
-    ["drips its body", dripBody],
-    [
-      "breaks off in the body",
-      (response, request) => {
-        response.writeHead(200, { "content-length": "100" }).write("x");
-        setTimeout(() => request.socket.destroy(), 20);
-      },
-    ],
-  ])(
-    "takes the status of a receiver that %s, and does not wait for the rest",
-    async (_, respond) => {
-      const { database } = await ready();
-      const receiver = await receive(respond);
-      const webhooks = open(database, [webhook(receiver.url, { timeoutMs: 3_000 })]);
-      const startedMs = performance.now();
-      await run(webhooks);
-      expect(performance.now() - startedMs).toBeLessThan(30_000);
-      expect(await only(webhooks)).toMatchObject({ state: "delivered", lastStatus: 200 });
-    },
-  );
 
   it("gives up after its tries, keeps every attempt, and starts again when an operator retries", async () => {
     const { database } = await ready();
@@ -467,19 +409,6 @@ describe.each(all)("webhooks over $name", (databases) => {
     const eventId = everything[0]?.eventId;
     expect(await deliveries.list({ eventId, limit: 100 })).toHaveLength(2);
   });
-
-  it("cuts off what is in flight when it is closed, and records that", async () => {
-    const { database } = await ready();
-    const receiver = await receive(() => {});
-    const webhooks = open(database, [webhook(receiver.url, { timeoutMs: 60_000 })]);
-    await webhooks.round();
-    await expect.poll(() => receiver.requests.length, { timeout: 10_000 }).toBe(1);
-    await webhooks.close();
-    expect(await only(webhooks)).toMatchObject({
-      state: "pending",
-      lastError: expect.stringContaining("the node was stopped"),
-    });
-  });
 });
 
 describe("a webhook over TLS", () => {
@@ -537,27 +466,4 @@ function withoutRecords(database: Database): Database {
       lost.includes(sql) ? Promise.reject(new Error("lost")) : database.query(sql, values),
     transaction: database.transaction.bind(database),
   });
-}
-
-/** Sends a byte of the head now and then, for ever. */
-function drip(_: unknown, request: Parameters<Respond>[1]): void {
-  request.socket.write("HTTP/1.1 200 OK\r\nx: ");
-  const timer = setInterval(() => request.socket.write("x"), 20);
-  request.socket.on("close", () => clearInterval(timer));
-  request.socket.on("error", () => {});
-}
-
-function dripBody(response: Parameters<Respond>[0], request: Parameters<Respond>[1]): void {
-  response.writeHead(200);
-  const timer = setInterval(() => response.write("x"), 20);
-  request.socket.on("close", () => clearInterval(timer));
-}
-
-function endlessBody(response: Parameters<Respond>[0]): void {
-  response.writeHead(200);
-  const send = () => {
-    while (!response.destroyed && response.write("x".repeat(65_536)));
-    if (!response.destroyed) response.once("drain", send);
-  };
-  send();
 }
