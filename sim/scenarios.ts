@@ -140,6 +140,19 @@ const ONE_REGION: readonly Scenario[] = [
     ratePerSecond: () => 1_000_000,
   },
   {
+    name: "crowd",
+    about: "two million callers at a thousand processes, most of whom ask once",
+    options: {
+      nodes: 1_000,
+      callers: 2_000_000,
+      exponent: 0.9,
+      shards: 8,
+      limits: [tokenBucket({ capacity: 10, refillPerSecond: 1 })],
+    },
+    durationMs: 3 * SECOND_MS,
+    ratePerSecond: () => 500_000,
+  },
+  {
     name: "chaos",
     about: "processes die and are replaced, and the network is slow, lossy or cut, at random",
     options: {

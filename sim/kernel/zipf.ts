@@ -11,6 +11,8 @@ export class Zipf {
 
   /** @param exponent - Above 0 and not 1; traffic of public APIs has about 1.1. */
   constructor(random: Random, count: number, exponent: number) {
+    if (!(exponent > 0) || exponent === 1)
+      throw new RangeError(`the exponent must be above 0 and not 1, got ${exponent}`);
     this.#random = random;
     this.#count = count;
     this.#power = 1 - exponent;
