@@ -1,4 +1,4 @@
-// A caller that ignores Retry-After is blocked, for longer each time; an operator lets it go.
+// A caller that ignores Retry-After is blocked, for longer each time; an operator unblocks it.
 
 import { createPolicy } from "sluice/rules";
 import { ManualClock } from "sluice/testing";

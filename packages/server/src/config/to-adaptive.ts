@@ -1,4 +1,4 @@
-// An adaptive limit as a file says it, as the library takes it.
+// Turns an adaptive limit of the configuration into the options of the library.
 
 import type { FileValues } from "./description/file.js";
 import type { AdaptiveConfig } from "./upstream-config.js";

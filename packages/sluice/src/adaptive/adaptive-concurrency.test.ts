@@ -176,7 +176,7 @@ describe("requests whose clients gave up", () => {
     return { before, after: limit.limit };
   };
 
-  it("tighten the limit if they had waited longer than requests take", () => {
+  it("lower the limit if they had waited longer than requests take", () => {
     expect(abandonAfter(100).after).toBe(5);
   });
 

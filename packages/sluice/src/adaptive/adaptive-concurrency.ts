@@ -1,5 +1,5 @@
 // A limit of concurrent requests that follows what the backend can take. It looks at how long requests take and whether
-// they succeed, window by window: when latency rises or errors appear it tightens, when the backend recovers it opens.
+// they succeed, window by window: when latency rises or errors appear it falls, when the backend recovers it rises.
 // There is no timer: the request that ends after a window is over moves the limit.
 
 import { type TimeOptions, timeOf, toDecisionClock } from "../base/clock.js";
@@ -16,7 +16,7 @@ import { RequestWindow } from "./request-window.js";
 
 /**
  * What came of a request. Of `ok` the latency counts. `dropped` (the backend refused it), `timeout` and `error` are
- * failures, which tighten the limit where they are more than a few. `abandoned`: the client stopped waiting; a failure if it
+ * failures, which lower the limit where they are more than a few. `abandoned`: the client stopped waiting; a failure if it
  * had waited longer than requests take at the moment. `ignored` says nothing about the backend, as where a request was
  * answered without it.
  */
@@ -170,7 +170,7 @@ class AdaptiveLimit implements AdaptiveConcurrency {
     if (window.isOver(nowMs)) this.#move(nowMs);
   }
 
-  /** Only slow ones count as failures: otherwise clients that disconnect could tighten the limit for all others. */
+  /** Only slow ones count as failures: otherwise clients that disconnect could lower the limit for all others. */
   #isSlow(tookMs: number): boolean {
     const { latencyMs } = this.#state;
     return latencyMs !== undefined && tookMs > latencyMs;

@@ -1,6 +1,6 @@
 /**
- * Limits that adapt to the backend: a limit of concurrent requests that tightens when the backend is slow or fails and
- * opens when it recovers, priorities for what is shed first, and a circuit breaker.
+ * Limits that adapt to the backend: a limit of concurrent requests that falls when the backend is slow or fails and
+ * rises when it recovers, priorities for what is shed first, and a circuit breaker.
  *
  * @module
  */

@@ -1,7 +1,7 @@
 // The gradient algorithm: the limit is multiplied by how much slower the backend answers than without a queue, and a
 // little room is added to explore. After Netflix's Gradient2 and Envoy's adaptive concurrency.
 
-import { FAILURE_SHARE_MAX, type LimitSignal, tightenByFailures } from "./limit-step.js";
+import { FAILURE_SHARE_MAX, type LimitSignal, lowerByFailures } from "./limit-step.js";
 
 /** Latency may rise to this multiple of the baseline before the limit falls: requests differ, and a short queue helps. */
 const TOLERANCE = 1.5;
@@ -13,7 +13,7 @@ const SMOOTHING = 0.3;
 /** The next limit by the gradient algorithm. */
 export function gradientStep(signal: LimitSignal): number {
   const { limit, latencyMs, baselineMs, failureShare, isUsed } = signal;
-  if (failureShare > FAILURE_SHARE_MAX) return tightenByFailures(signal);
+  if (failureShare > FAILURE_SHARE_MAX) return lowerByFailures(signal);
   if (latencyMs === undefined || baselineMs === undefined) return limit;
   const gradient = Math.max(GRADIENT_MIN, Math.min(1, (TOLERANCE * baselineMs) / latencyMs));
   const wanted = limit * gradient + Math.sqrt(limit);

@@ -24,10 +24,10 @@ export type LimitStep = (signal: LimitSignal) => number;
 /** Times are whole milliseconds, so faster backends look alike. */
 export const LATENCY_MS_MIN = 1;
 
-/** A few failures have other causes than load; beyond this share of a window the limit tightens. */
+/** A few failures have other causes than load; beyond this share of a window the limit falls. */
 export const FAILURE_SHARE_MAX = 0.05;
 
 /** Half of the share of failures is taken off, so that a window in which all fail halves the limit. */
-export function tightenByFailures({ limit, failureShare }: LimitSignal): number {
+export function lowerByFailures({ limit, failureShare }: LimitSignal): number {
   return limit * (1 - failureShare / 2);
 }

@@ -64,7 +64,7 @@ describe.each(tables)("$name", ({ step, rows }) => {
     },
   );
 
-  it("tightens when latency rises, and opens when it is back", () => {
+  it("falls when latency rises, and rises when latency is back", () => {
     const at = (limit: number, latencyMs: number) =>
       step({ limit, latencyMs, baselineMs: 20, failureShare: 0, isUsed: true });
     expect(at(100, 100)).toBeLessThan(100);

@@ -1,7 +1,7 @@
 // The Vegas algorithm: latency shows how many of the requests in flight wait in the backend's queue, and the limit
 // moves so that a few do: enough to keep the backend busy, too few to be slow. After TCP Vegas.
 
-import { FAILURE_SHARE_MAX, type LimitSignal, tightenByFailures } from "./limit-step.js";
+import { FAILURE_SHARE_MAX, type LimitSignal, lowerByFailures } from "./limit-step.js";
 
 /**
  * The queue may be from 3 to 6 times this. It grows with the square root of the limit, as random variation of the
@@ -14,7 +14,7 @@ function unitOf(limit: number): number {
 /** The next limit by the Vegas algorithm. */
 export function vegasStep(signal: LimitSignal): number {
   const { limit, latencyMs, baselineMs, failureShare, isUsed } = signal;
-  if (failureShare > FAILURE_SHARE_MAX) return tightenByFailures(signal);
+  if (failureShare > FAILURE_SHARE_MAX) return lowerByFailures(signal);
   if (latencyMs === undefined || baselineMs === undefined) return limit;
   const unit = unitOf(limit);
   const queue = limit * Math.max(0, 1 - baselineMs / latencyMs);

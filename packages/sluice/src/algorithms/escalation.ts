@@ -1,4 +1,4 @@
-// Escalation: how long a caller is blocked that keeps being refused. Refusals are counted in a window that starts with
+// Escalation: how long a caller that keeps being refused is blocked. Refusals are counted in a window that starts with
 // the first of them. When there are enough, the caller goes up one level and is blocked for as long as that level says.
 // The level is forgotten a while after its block has ended. The Lua twin is escalate.lua.
 

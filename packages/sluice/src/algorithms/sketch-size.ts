@@ -1,5 +1,5 @@
 // How large a sketch has to be for the error that its user allows. A key has one line of 62 cells, the line is divided
-// into rows, and the key has one cell in each row. The count of a key is the least of its cells, so an over-count needs
+// into rows, and the key has one cell in each row. The count of a key is the smallest of its cells, so an over-count needs
 // a collision in every row of the line.
 
 /** Cells of a line that count; two more hold the number of the window. */

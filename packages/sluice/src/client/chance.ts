@@ -1,4 +1,4 @@
-// Where the client takes chance from: jitter, and the keys of requests that may be repeated.
+// What the client draws at random: jitter, and the keys of requests that may be repeated.
 
 /** A number from 0 to below 1. */
 export type Random = () => number;

@@ -2,9 +2,6 @@
 
 import type { BreakerState } from "../base/circuit-breaker.js";
 
-/** Why a request waited, or was not sent. */
-export type WaitReason = "quota" | "pace" | "paused" | "concurrency";
-
 /** Why a request was not repeated. */
 export type GiveUpReason = "method" | "body" | "attempts" | "budget" | "deadline" | "server";
 

@@ -1,4 +1,4 @@
-// What an operator does with a home region that has a standby: look who is home, and promote.
+// What an operator does with a home region that has a standby: see which region is home, and promote another.
 
 import { type Clock, systemClock } from "../base/clock.js";
 import { SluiceError } from "../base/errors.js";

@@ -26,7 +26,7 @@ export function addEscalationsCommand(program: Command, terminal: Terminal, fini
     .command("escalations")
     .description("list the keys that escalations of a node have blocked, hashed, the latest first")
     .option("--rule <id>", "only this rule")
-    .option("--limit <count>", "at most so many, up to 1,000 (default: 100)")
+    .option("--limit <count>", "how many keys to list, at most 1,000 (default: 100)")
     .option("--clear-keys", "show keys in clear; asks first, and the service logs it")
     .option("--yes", "with --clear-keys: don't ask");
   addAdminOptions(command)

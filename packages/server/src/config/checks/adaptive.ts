@@ -1,4 +1,4 @@
-// Finds adaptive limits whose numbers do not fit together, the way a start would.
+// Finds adaptive limits whose numbers do not fit together, before a start fails because of them.
 
 import { SluiceError } from "sluice";
 import { adaptiveConcurrency } from "sluice/adaptive";

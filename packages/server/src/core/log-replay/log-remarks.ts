@@ -1,6 +1,6 @@
 // What a reader has to know of logs to judge figures about them, whatever was counted.
 
-import type { LoggedClients } from "../../access-logs/clients.js";
+import type { LoggedClients } from "../../access-logs/logged-clients.js";
 import type { ReadSummary } from "../../access-logs/reading/read-logs.js";
 import { REORDER_BOUNDS } from "../../access-logs/reading/reorder-buffer.js";
 

@@ -1,4 +1,4 @@
-// What a replay of access logs is made of.
+// What a replay of access logs needs: the logs, the rules, and how to read and report.
 
 import type { RuleSet } from "sluice/rules";
 import type { LogEntry } from "../../access-logs/log-entry.js";

@@ -3,17 +3,17 @@
 
 import { isThenable } from "sluice/internals";
 import type { Facts, PolicyDecision, RequestEnd } from "sluice/rules";
-import { LoggedClients } from "../../access-logs/clients.js";
 import { sharedFacts } from "../../access-logs/formats/shared-facts.js";
 import type { LogEntry } from "../../access-logs/log-entry.js";
+import { LoggedClients } from "../../access-logs/logged-clients.js";
 import { readLogs } from "../../access-logs/reading/read-logs.js";
 import { ServerError } from "../../base/errors.js";
 import { newSecret } from "../../telemetry/random.js";
 import { Replay, settled } from "../replay/replay.js";
+import { needsOf } from "./entry-needs.js";
 import { type JudgedRules, judgedRules } from "./judged-rules.js";
 import type { LogReplayInput } from "./log-replay-input.js";
 import { LogTally } from "./log-tally.js";
-import { needsOf } from "./needs.js";
 import { PlannedRequests } from "./planned-requests.js";
 import type { ReplayReport } from "./replay-report.js";
 import { toReport } from "./to-report.js";

@@ -1,6 +1,6 @@
 // Makes the report of a replay out of what was counted.
 
-import type { LoggedClients } from "../../access-logs/clients.js";
+import type { LoggedClients } from "../../access-logs/logged-clients.js";
 import type { ReadSummary } from "../../access-logs/reading/read-logs.js";
 import { type JudgedRules, notesOnSpan, notesOnUnseen, type RuleNote } from "./judged-rules.js";
 import { remarksOnLog } from "./log-remarks.js";

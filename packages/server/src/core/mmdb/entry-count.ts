@@ -1,5 +1,5 @@
-// Counts the networks in an MMDB file: the records of its search tree that point to data. The format has no number of
-// them, only that of tree nodes.
+// Counts the networks in an MMDB file: the records of its search tree that point to data. The format states
+// how many nodes the tree has, but not how many networks.
 
 import { nextTurn } from "../../base/clock.js";
 

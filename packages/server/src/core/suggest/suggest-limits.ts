@@ -3,17 +3,17 @@
 
 import { isThenable } from "sluice/internals";
 import type { Facts, RuleSet } from "sluice/rules";
-import { LoggedClients } from "../../access-logs/clients.js";
 import { sharedFacts } from "../../access-logs/formats/shared-facts.js";
 import type { LogEntry } from "../../access-logs/log-entry.js";
+import { LoggedClients } from "../../access-logs/logged-clients.js";
 import {
   type LogsToRead,
   type ReadSummary,
   readLogs,
 } from "../../access-logs/reading/read-logs.js";
+import { needsOf } from "../log-replay/entry-needs.js";
 import { judgedRules } from "../log-replay/judged-rules.js";
 import { remarksOnLog } from "../log-replay/log-remarks.js";
-import { needsOf } from "../log-replay/needs.js";
 import { Replay } from "../replay/replay.js";
 import { Demand } from "./demand.js";
 import { type Suggestion, suggestLimits } from "./suggestion.js";

@@ -1,4 +1,4 @@
-// A suggestion as a rule file that is ready to be edited, with a sentence for each number on why it is that.
+// A suggestion as a rule file that is ready to be edited, with a sentence that explains each number.
 
 import { formatDuration } from "sluice/shapes";
 import type { Suggestion, WindowSuggestion } from "./suggestion.js";

@@ -25,7 +25,7 @@ function setUp() {
 }
 
 describe("a request whose client is still sending its body", () => {
-  it("does not tighten the limit when its client leaves, however late", () => {
+  it("does not lower the limit when its client leaves, however late", () => {
     const { clock, limit, enter } = setUp();
     const before = limit.limit;
     for (let round = 0; round < 10; round++) {
@@ -62,7 +62,7 @@ describe("a request whose client is still sending its body", () => {
     expect(limit.stats().latencyMs).toBeCloseTo(LATENCY_MS, 0);
   });
 
-  it("tightens the limit if its backend fails", () => {
+  it("lowers the limit if its backend fails", () => {
     const { clock, limit, enter } = setUp();
     const before = limit.limit;
     for (let i = 0; i < 50; i++) {

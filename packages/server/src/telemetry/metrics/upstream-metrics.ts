@@ -1,4 +1,4 @@
-// The metrics of upstreams with adaptive limits or circuit breakers, read from how they stand. Labels are names of the
+// The metrics of upstreams with adaptive limits or circuit breakers, read from their current state. Labels are names of the
 // configuration; a limit of an upstream as a whole has the route *.
 
 import type { UpstreamLoad } from "../reported.js";

@@ -1,4 +1,5 @@
-// How upstreams with adaptive limits or circuit breakers stand: read from the gateway, and of several processes as one.
+// The current state of upstreams with adaptive limits or circuit breakers: read from the gateway, and several processes
+// added up as one.
 
 import type { BreakerState, Priority } from "sluice/adaptive";
 import { PRIORITIES } from "sluice/adaptive";

@@ -36,7 +36,7 @@ export interface OfferedChallenge {
   readonly expiresInMs: number;
 }
 
-/** What a pass turned out to be: a challenge that is solved, or why it is none. */
+/** What a pass turned out to be: a solved challenge, or the reason for refusing it. */
 type ReadPass = { readonly challenge: Challenge; readonly solution: string } | PassRefusal;
 
 /** Challenges the callers of one request handler. */
@@ -150,7 +150,7 @@ export class Challenger {
     });
   }
 
-  /** Gives back what the key used. The rule may be gone meanwhile, and a store may fail: then nothing is lifted. */
+  /** Refunds what the key used. If the rule was removed meanwhile, or the store fails, nothing is lifted. */
   #lift(charge: DecidedRuleCharge): MaybePromise<boolean> {
     const { key, rule } = charge;
     const { id, passUnits } = rule.definition;

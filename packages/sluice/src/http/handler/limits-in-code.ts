@@ -53,7 +53,7 @@ export interface SimpleOptions<Raw = unknown> {
   settle?: "code" | "bytes" | { readonly header: string } | SettleByJson;
   /** Default `"reject"`. */
   onExceed?: OnExceed;
-  /** How many units a solved challenge gives back under `onExceed: "challenge"`; default all that the key used. */
+  /** How many units a solved challenge refunds under `onExceed: "challenge"`; default all that the key used. */
   passUnits?: number;
   /** The longest wait under `onExceed: "delay"`, in milliseconds. */
   delayMsMax?: number;

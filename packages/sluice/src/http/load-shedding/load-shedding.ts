@@ -135,7 +135,7 @@ function onHead(response: ServerResponse, call: () => void): void {
 
 /**
  * The time until an answer to a request that is not there yet is the client's. A client that leaves without an answer before
- * it has sent its whole request says nothing either: otherwise clients that send half a body could tighten the limit.
+ * it has sent its whole request says nothing either: otherwise clients that send half a body could lower the limit.
  */
 function outcomeOfNode(request: IncomingMessage, { statusCode }: ServerResponse): PermitOutcome {
   const outcome = outcomeOf(statusCode);

@@ -21,7 +21,7 @@ export interface AddressList {
 
 /** More would take some seconds to read. */
 const ENTRIES_MAX = 1_000_000;
-/** Problems that are listed; of others only the number is said. */
+/** Problems that are listed; the rest are only counted. */
 const PROBLEMS_MAX = 20;
 /** Longer than any range and comment that a person writes. */
 const LINE_LENGTH_MAX = 1_000;

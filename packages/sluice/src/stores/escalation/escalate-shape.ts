@@ -1,4 +1,4 @@
-// `escalate` of a rule or limiter: how often a caller has to be refused until it is blocked, and for how long each time.
+// `escalate` of a rule or limiter: how often a caller has to be refused before it is blocked, and for how long each time.
 
 import type { EscalationTerms } from "../../algorithms/escalation.js";
 import { parseDuration } from "../../base/durations.js";

@@ -162,7 +162,7 @@ export const ruleFields = object({
   ),
   passUnits: optional(
     wholeNumber({ min: 1, max: Number.MAX_SAFE_INTEGER }),
-    "How many units a solved challenge gives back; by default all that the key used. Only with `onExceed: challenge`.",
+    "How many units a solved challenge refunds; by default all that the key used. Only with `onExceed: challenge`.",
   ),
   delayMsMax: optional(
     duration({ min: 1, max: DELAY_MS_MAX }),

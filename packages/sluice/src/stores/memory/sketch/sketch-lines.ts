@@ -1,5 +1,5 @@
 // A Count-Min sketch with conservative update, in lines of 64 cells. A key has one line, and in it one cell in each
-// row, so a look-up of 8-bit cells is one cache line. The count of a key is the least of its cells. To count is to
+// row, so a look-up of 8-bit cells is one cache line. The count of a key is the smallest of its cells. To count is to
 // raise the cells that are lower than the new count, and no others. A line begins with the number of the window that
 // it counts: one with another number is empty, so the end of a window clears nothing.
 
