@@ -1,5 +1,5 @@
-// The gradient algorithm: the limit is multiplied by how much slower the backend answers than without a queue, and a
-// little room is added to explore. After Netflix's Gradient2 and Envoy's adaptive concurrency.
+// The gradient algorithm: the limit is multiplied by the latency without a queue over the latency now, and a little room
+// is added to explore. After Netflix's Gradient2 and Envoy's adaptive concurrency.
 
 import { FAILURE_SHARE_MAX, type LimitSignal, lowerByFailures } from "./limit-step.js";
 

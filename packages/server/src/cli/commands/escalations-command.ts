@@ -24,7 +24,7 @@ const KEY_LENGTH_MAX = 200;
 export function addEscalationsCommand(program: Command, terminal: Terminal, finish: Finish): void {
   const command = program
     .command("escalations")
-    .description("list the keys that escalations of a node have blocked, hashed, the latest first")
+    .description("list the keys that a node has blocked by escalation, hashed, the latest first")
     .option("--rule <id>", "only this rule")
     .option("--limit <count>", "how many keys to list, at most 1,000 (default: 100)")
     .option("--clear-keys", "show keys in clear; asks first, and the service logs it")

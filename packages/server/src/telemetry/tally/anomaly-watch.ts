@@ -46,7 +46,7 @@ const DECISIONS_MIN = 100;
 /** Rules whose counted responses are watched; those of further rules are not. */
 const RULES_MAX = 100;
 const HEAVY_KEYS_MAX = 32;
-/** The least that a figure has to be above its mean, by what a person would look at. */
+/** The smallest rise above its mean that a person would want to look at. */
 const DISTANCES: Readonly<Record<WatchedFigure, number>> = {
   "refusal-share": 0.1,
   "network-addresses": 50,

@@ -38,7 +38,7 @@ export function addLogOptions(command: Command): Command {
       "<logs...>",
       "access logs, plain or compressed with gzip or zstd; - is standard input",
     )
-    .option("--format <format>", `${FORMAT_NAMES.join(", ")}; default: detected`)
+    .option("--format <format>", `${FORMAT_NAMES.join(", ")} (default: detected)`)
     .option("--fields <map>", "fields of JSON lines: ip=client_ip,time=ts,header.x-plan=plan")
     .option(
       "--trusted-proxies <ranges>",
@@ -46,7 +46,7 @@ export function addLogOptions(command: Command): Command {
     )
     .option(
       "--reorder <duration>",
-      "how late lines may come, such as 30s; default 10s, 0 keeps their order",
+      "how late lines may come, such as 30s; 0 keeps their order (default: 10s)",
     );
 }
 

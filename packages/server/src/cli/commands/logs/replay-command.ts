@@ -40,7 +40,7 @@ export function addReplayCommand(program: Command, terminal: Terminal, finish: F
     .option("--json", "print the report as JSON, which the dashboard's playground opens")
     .option(
       "--keys-max <count>",
-      "how many keys to keep in memory; default 1000000, as in the service",
+      "how many keys to keep in memory (default: 1,000,000, as in the service)",
     )
     .addHelpText("after", HELP)
     .action(async (logs: string[], flags: ReplayFlags) => {

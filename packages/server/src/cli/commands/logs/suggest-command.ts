@@ -38,8 +38,8 @@ export function addSuggestCommand(program: Command, terminal: Terminal, finish: 
 }
 
 const HELP = `
-Prints a rule file to standard output, with a comment that explains each limit, and a plot of how many requests callers
-make to standard error. Exits with 1 if no request in the logs has a value for the key.
+Prints a rule file to standard output, with a comment that explains each limit. A plot of how many requests callers make
+goes to standard error. Exits with 1 if no request in the logs has a value for the key.
 
 Examples:
   $ sluice suggest access.log --by ip > rules.yaml
