@@ -158,7 +158,9 @@ describe("the challenge page", () => {
     const { page } = await openPage({ javaScriptEnabled: false });
     await page.goto(fixture.url);
     await page
-      .getByText(/needs JavaScript to continue\. Without it, try again in \d+ seconds\./)
+      .getByText(
+        /needs JavaScript to continue\. Without it, try again in (1 hour|59 minutes( \d+ seconds?)?)\./,
+      )
       .waitFor();
   });
 });

@@ -101,6 +101,14 @@ describe("a refusal by a rule with onExceed: challenge", () => {
     expect(typeOf()).toBe(problem);
   });
 
+  it("is a page that names the wait in words where there is no JavaScript, as the problem body does", () => {
+    const limit = fixedWindow({ limit: 2, windowMs: 5_400_000 });
+    const stand = standOf([{ ...LOGIN, limit }]);
+    exhaust(stand);
+    const { refusal } = stand.handle({ headers: { accept: "text/html" } });
+    expect(refusal?.body).toContain("Without it, try again in 1 hour 30 minutes.");
+  });
+
   it("offers nothing where a pass would not help", async () => {
     const strict = { id: "strict", limit: fixedWindow({ limit: 2, windowMs: 60_000 }) };
     const both = standOf([LOGIN, strict]);

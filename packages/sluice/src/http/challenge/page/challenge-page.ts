@@ -2,6 +2,7 @@
 // but whether it was a GET, and its security policy lets only its own script and style run.
 
 import { createHash } from "node:crypto";
+import { formatDuration } from "../../../base/durations.js";
 import type { HeaderFields } from "../../response/response-headers.js";
 import type { Retry } from "../../response/retry-after.js";
 import type { ChallengeWidget } from "../challenge-options.js";
@@ -88,7 +89,7 @@ ${widget === undefined ? "" : `<script src="${widget.scriptUrl}" async defer></s
 }
 
 const SOLVING = "Your browser is solving a short puzzle, which takes a few seconds.";
-const ASKING = "Please confirm that you are not a program.";
+const ASKING = "Please confirm that you are human.";
 const PROGRESS = `<progress id="progress" aria-label="Solving"></progress>`;
 
 function toWidget({ className, siteKey }: ChallengeWidget): string {
@@ -97,7 +98,7 @@ function toWidget({ className, siteKey }: ChallengeWidget): string {
 
 function sayWait({ seconds }: Retry): string {
   if (seconds === undefined) return "Without it, try again later.";
-  return `Without it, try again in ${seconds === 1 ? "a second" : `${seconds} seconds`}.`;
+  return `Without it, try again in ${formatDuration(seconds * 1_000)}.`;
 }
 
 /** As a security policy names a script or style that stands in the page. */
