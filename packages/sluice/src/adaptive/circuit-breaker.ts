@@ -14,7 +14,7 @@ export interface CircuitBreakerOptions {
   openMs?: number;
   /** Called when it opens, with the failure that opened it. */
   onOpen?: (failure: unknown) => void;
-  /** Called when a trial has shown that the backend is back. */
+  /** Called when a test has shown that the backend is back. */
   onClose?: () => void;
   /** Default: the system's. */
   clock?: Clock;

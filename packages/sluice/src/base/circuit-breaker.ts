@@ -12,15 +12,15 @@ export interface BreakerOptions {
   readonly clock: Clock;
   /** Failures in a row that open it. */
   readonly failuresMax: number;
-  /** How long it stays open at first; doubled by each trial that fails, up to {@link OPEN_MS_MAX}. */
+  /** How long it stays open at first; doubled by each test that fails, up to {@link OPEN_MS_MAX}. */
   readonly openMs: number;
-  /** Called when it opens, and not when a trial fails. */
+  /** Called when it opens, and not when a test fails. */
   readonly onOpen: (failure: unknown) => void;
-  /** Called when a trial has shown that the store is back. */
+  /** Called when a test has shown that the store is back. */
   readonly onClose: () => void;
 }
 
-/** However often trials fail, the next one is at most so far away (unless `openMs` is longer). */
+/** However often tests fail, the next one is at most so far away (unless `openMs` is longer). */
 export const OPEN_MS_MAX = 10_000;
 
 /** The same error again within this time is the same failure, which failed many requests together. */
@@ -76,7 +76,7 @@ export class Breaker {
     if (this.#state === "closed") return this.#ticket;
     if (this.#openForMs() > 0) return NO_TICKET;
     if (this.#state === "half-open") {
-      // The trial takes as long as a failure would count. Whichever of the trials ends first decides.
+      // A test that has not ended by now counts as failed. Whichever of several ends first decides.
       this.#openMs = Math.min(2 * this.#openMs, this.#openMsMax);
     } else {
       this.#state = "half-open";
@@ -114,7 +114,7 @@ export class Breaker {
     }
   }
 
-  /** Nothing was learnt of the store. After a trial the next request tries again. */
+  /** Nothing was learnt of the store. After a test the next request tests again. */
   abandon(ticket: number): void {
     if (ticket !== this.#ticket || this.#state !== "half-open") return;
     this.#state = "open";

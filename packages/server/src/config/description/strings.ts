@@ -50,7 +50,8 @@ export function redisUrl(): ConfigShape<string> {
 
 /** A secret, at least this many characters of what a header can carry. */
 export function secret(lengthMin: number): ConfigShape<string> {
-  const what = `a string of at least ${lengthMin} characters without spaces`;
+  const length = lengthMin === 1 ? "" : ` of at least ${lengthMin} characters`;
+  const what = `a string${length} without spaces`;
   return text({ what, pattern: new RegExp(`^[\\x21-\\x7e]{${lengthMin},}$`), isSecret: true });
 }
 

@@ -1,5 +1,5 @@
 // One backend of an upstream: its connections and its health. Health is passive: a backend that fails several
-// times in a row is ejected for a while, then gets one request on trial.
+// times in a row is ejected for a while, then gets one request that tests it.
 
 import type { UpstreamConfig } from "../../config/config.js";
 import type { ClientTls } from "./client-tls.js";
@@ -64,7 +64,7 @@ export class Backend {
     this.#isOnTrial = false;
     this.#failures++;
     if (this.#failures >= this.#failuresMax) this.#ejectedUntilMs = nowMs + this.#ejectMs;
-    // Reported once, not again with each trial that fails.
+    // Reported once, not again with each test that fails.
     if (this.#failures === this.#failuresMax) this.#onHealth?.("ejected", this.authority);
   }
 
