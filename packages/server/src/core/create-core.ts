@@ -66,6 +66,8 @@ export interface CoreOptions {
 
 /** A core, and its end. */
 export interface OwnedCore extends Core {
+  /** The configuration as it was read: `config` has what looks up API keys as well. */
+  readonly configured: Config;
   /** What was given as an option, for blocks that other processes ask for. */
   readonly onEscalated: CoreOptions["onEscalated"];
   /** Since when the store's answers don't come, in milliseconds of the clock; undefined if they do. */
@@ -127,6 +129,7 @@ export function createCore(given: Config, options: CoreOptions = {}): OwnedCore 
   const homeRegion = regions?.standby ? homeControl(regions, { clock }) : undefined;
   return {
     config,
+    configured: given,
     clock,
     store: opened.store,
     policy,

@@ -2,13 +2,14 @@
 
 import { join } from "node:path";
 import { makeFolder } from "sluice-test-servers";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { ADMIN_TOKEN, toControlService } from "../../test/control/control-config.js";
 import { testDatabases } from "../../test/control/databases.js";
 import { msUntil } from "../../test/control/ms-until.js";
 import type { Config } from "../config/config.js";
 import type { ControlPlane } from "../control/control-plane.js";
-import { type Service, startService } from "./service.js";
+import { silentTelemetry } from "../telemetry/silent-telemetry.js";
+import { type Service, type ServiceOptions, startService } from "./service.js";
 
 const all = testDatabases();
 const services: Service[] = [];
@@ -26,8 +27,8 @@ async function start(database: string): Promise<{ service: Service; plane: Contr
   return { service, plane: service.control.plane };
 }
 
-async function open(config: Config): Promise<Service> {
-  const service = await startService(config);
+async function open(config: Config, options?: ServiceOptions): Promise<Service> {
+  const service = await startService(config, options);
   services.push(service);
   return service;
 }
@@ -188,6 +189,17 @@ describe.each(all)("API keys of a control node with $name", (databases) => {
     expect(await report(node.secret, 1, "now")).toBe(400);
     expect(await report(node.secret, 1, -1)).toBe(400);
     expect(await report(viewer.secret, 1)).toBe(403);
+  });
+
+  it("need no restart when a reload finds them configured as before", async () => {
+    const config = toConfig(await databases.create());
+    const telemetry = silentTelemetry();
+    const warn = vi.spyOn(telemetry.log, "warn");
+    const loadConfig = () => ({ ...config, drainMs: config.drainMs + 1 });
+    const service = await open(config, { telemetry, loadConfig });
+    await service.reload();
+    const waiting = warn.mock.calls.filter(([, what]) => what === "changed values need a restart");
+    expect(waiting.map(([values]) => values)).toEqual([{ waiting: ["server.drainMs"] }]);
   });
 
   it("keep what was used when they are rotated", async () => {

@@ -182,7 +182,7 @@ class RunningService implements Service {
     const { config, telemetry } = core;
     this.core = core;
     this.control = options.control;
-    this.#config = new ConfigInForce(config, options.loadConfig, telemetry);
+    this.#config = new ConfigInForce(core.configured, options.loadConfig, telemetry);
     this.#readiness = readinessOf(core);
     this.#rules = this.#toRules();
     this.#others = makeOthers?.(() => ({
