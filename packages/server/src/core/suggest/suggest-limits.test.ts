@@ -202,6 +202,16 @@ describe("suggested limits", () => {
 });
 
 describe("the rule file", () => {
+  it("speaks of one caller in the singular", async () => {
+    const { suggestion } = await suggest([request(0), request(1_000)], 0);
+    const text = toRuleFile(suggestion as Suggestion, {
+      by: ["ip"],
+      path: undefined,
+      from: "a",
+    });
+    expect(text).toContain("that at most 0% of 1 caller would have met.");
+  });
+
   it("is valid, has a sentence for each number, and leaves out limits that can't be reached", async () => {
     const { suggestion } = await suggest(
       [0, 100, 200].map((at) => request(at)),

@@ -189,7 +189,13 @@ describe("sluice suggest", () => {
   });
 
   it.each([
-    [["--by", "ips"], 2, /--by or --path/],
+    [["--by", "ips"], 2, /^sluice: --by must be one of .*, got "ips"; did you mean ip\?\n$/],
+    [["--by", "ip,ip"], 2, /^sluice: --by names ip twice\n$/],
+    [
+      ["--by", "ip", "--path", "login"],
+      2,
+      /^sluice: --path must be a string that starts with \/, got "login"\n$/,
+    ],
     [["--by", "ip", "--refuse-at-most", "200%"], 2, /--refuse-at-most must be a share/],
     [["--by", "ip", "--refuse-at-most", "some"], 2, /got "some"/],
     [["--by", "tenant"], 1, /nothing can be counted by tenant: lines of this log name no tenant/],

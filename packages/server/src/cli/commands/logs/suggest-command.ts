@@ -1,14 +1,14 @@
 // `sluice suggest`: limits that few callers of an access log would ever have met, as a rule file.
 
 import type { Command } from "commander";
-import { parseRules, type RuleSet } from "sluice/rules";
+import { parseRules, type RuleSet, RulesError } from "sluice/rules";
 import { type Suggested, suggestFromLogs } from "../../../core/suggest/suggest-limits.js";
 import { toRuleFile } from "../../../core/suggest/suggestion-yaml.js";
 import { CommandError, EXIT, type Finish, usageError } from "../../exit.js";
 import { type Terminal, writeLine } from "../../terminal/terminal.js";
 import { count } from "../../text/rules.js";
 import { formatDemand, formatRemarks } from "../../text/suggest.js";
-import { addLogOptions, failOnRules, type LogFlags, readNamedLogs } from "./log-options.js";
+import { addLogOptions, type LogFlags, readNamedLogs } from "./log-options.js";
 
 interface SuggestFlags extends LogFlags {
   readonly by: string;
@@ -53,7 +53,7 @@ async function suggest(
 ): Promise<void> {
   const refuseAtMost = toShare(flags.refuseAtMost);
   const by = flags.by.split(",").map((part) => part.trim());
-  const rules = toKeyRule(by, flags.path, terminal);
+  const rules = toKeyRule(by, flags.path);
   const suggested = await readNamedLogs(logs, flags, terminal, (read) =>
     suggestFromLogs({ ...read, rules, refuseAtMost }),
   );
@@ -75,22 +75,23 @@ async function suggest(
 }
 
 /** The rule that makes the keys: it counts whom it can, and skips requests without a value for its key. */
-function toKeyRule(by: readonly string[], path: string | undefined, terminal: Terminal): RuleSet {
+function toKeyRule(by: readonly string[], path: string | undefined): RuleSet {
   const match = path === undefined ? {} : { match: { path } };
   const rule = { id: "demand", key: by, onMissing: "skip", limit: "1/second", ...match };
   try {
     return parseRules({ version: 1, rules: [rule] });
   } catch (error) {
-    return failOnFlags(error, terminal);
+    throw error instanceof RulesError ? toMisusedOption(error) : error;
   }
 }
 
-function failOnFlags(error: unknown, terminal: Terminal): never {
-  try {
-    return failOnRules("--by or --path", error, terminal);
-  } catch (failure) {
-    throw failure instanceof CommandError ? usageError(failure.message) : failure;
-  }
+/** The user did not write the rule, so its fields are named by the options that they come from. */
+function toMisusedOption({ problems: [{ message }] }: RulesError): CommandError {
+  return usageError(
+    message.replace(/^rule "demand": (?:(key(?:\[\d+\])?)|match\.path)/, (_, key?: string) =>
+      key === undefined ? "--path" : "--by",
+    ),
+  );
 }
 
 const FILES_SAID_MAX = 3;
