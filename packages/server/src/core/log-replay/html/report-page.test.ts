@@ -92,5 +92,18 @@ describe("the page of a report", () => {
     expect(page).toContain("1 of 2 requests (50%)");
     expect(page.match(/<svg /g)).toHaveLength(3);
     expect(page).toContain("3 more keys are not listed");
+    expect(page).toContain("about 1 of 1 caller would have been refused");
+  });
+
+  it("has a column for rules in shadow mode only if they would refuse requests", () => {
+    const [rule] = REPORT.byRule;
+    const without = toHtmlPage({ ...REPORT, byRule: [{ ...rule, shadowRefused: 0 }] });
+    expect(page).toContain("<th>if enforced</th>");
+    expect(without).not.toContain("<th>if enforced</th>");
+    expect(cellsOf(page) - cellsOf(without)).toBe(1);
   });
 });
+
+function cellsOf(page: string): number {
+  return page.split("<td").length - 1;
+}

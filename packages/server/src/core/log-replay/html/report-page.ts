@@ -40,10 +40,10 @@ function toLead({ requests, callers, fromMs, toMs, against }: ReplayReport): Mar
   if (fromMs === null || toMs === null) return html`<p class="lead">The log has no requests.</p>`;
   const share = percent(requests.refused, requests.total);
   return html`<p class="lead">${count(requests.refused)} of ${count(requests.total)} requests (${share}) and
-${about(callers)}${count(callers.refused)} of ${count(callers.total)} callers would have been refused${
+${about(callers)}${count(callers.refused)} of ${countCallers(callers.total)} would have been refused${
     against === null
       ? ""
-      : html`; by ${against.file} it is ${count(requests.refusedBefore ?? 0)} requests of ${about(callers)}${count(callers.refusedBefore ?? 0)} callers`
+      : html`; by ${against.file} it is ${count(requests.refusedBefore ?? 0)} requests of ${about(callers)}${countCallers(callers.refusedBefore ?? 0)}`
   }.</p>
 <p>${time(fromMs)} to ${time(toMs)}, ${formatDuration(Math.max(1_000, toMs - fromMs))}.${
     against !== null &&
@@ -69,17 +69,21 @@ ${plot("Requests and refusals over time", [
 function toRuleTable({ byRule, against }: ReplayReport): Markup {
   if (byRule.length === 0) return html``;
   const isCompared = against !== null;
+  const hasShadow = byRule.some(({ shadowRefused }) => shadowRefused > 0);
   return html`<section><h2>By rule</h2><div class="wide"><table><thead><tr><th>rule</th><th>counted</th><th>refused</th>${
     isCompared && html`<th>before</th><th>newly refused</th><th>newly allowed</th>`
-  }<th>if enforced</th><th>keys</th><th>when</th><th>over time</th></tr></thead><tbody>
-${byRule.map((rule) => toRuleRow(rule, isCompared))}</tbody></table></div></section>`;
+  }${hasShadow && html`<th>if enforced</th>`}<th>keys</th><th>when</th><th>over time</th></tr></thead><tbody>
+${byRule.map((rule) => toRuleRow(rule, { isCompared, hasShadow }))}</tbody></table></div></section>`;
 }
 
-function toRuleRow(rule: ReportedRule, isCompared: boolean): Markup {
+function toRuleRow(
+  rule: ReportedRule,
+  { isCompared, hasShadow }: { readonly isCompared: boolean; readonly hasShadow: boolean },
+): Markup {
   return html`<tr><td>${rule.rule ?? "without a rule"}</td><td>${count(rule.matched)}</td><td>${count(rule.refused)}</td>${
     isCompared &&
     html`<td>${count(rule.refusedBefore ?? 0)}</td><td>${count(rule.newlyRefused)}</td><td>${count(rule.newlyAllowed)}</td>`
-  }<td>${rule.shadowRefused === 0 ? "" : count(rule.shadowRefused)}</td><td>${rule.areKeysExact ? "" : "about "}${count(rule.keysRefused)}</td><td>${span(
+  }${hasShadow && html`<td>${rule.shadowRefused === 0 ? "" : count(rule.shadowRefused)}</td>`}<td>${rule.areKeysExact ? "" : "about "}${count(rule.keysRefused)}</td><td>${span(
     rule.firstMs,
     rule.lastMs,
   )}</td><td class="spark">${plot(
@@ -153,6 +157,10 @@ function time(ms: number): string {
 
 function count(value: number): string {
   return value.toLocaleString("en-GB");
+}
+
+function countCallers(value: number): string {
+  return `${count(value)} ${value === 1 ? "caller" : "callers"}`;
 }
 
 function percent(part: number, whole: number): string {

@@ -11,7 +11,7 @@ h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { font-size: 1.15rem; marg
 svg { display: block; width: 100%; height: 11rem; border-bottom: 1px solid var(--line); }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .35rem .6rem; border-bottom: 1px solid var(--line); vertical-align: middle; }
-code { overflow-wrap: anywhere; } .spark { min-width: 10rem; } .spark svg { height: 2rem; border: 0; }
+code { overflow-wrap: anywhere; } td code { display: inline-block; min-width: 24ch; } .spark { min-width: 10rem; } .spark svg { height: 2rem; border: 0; }
 path.all { fill: var(--all); } path.refused { fill: var(--refused); } path.before { fill: var(--before); opacity: .6; }
 .key i { display: inline-block; width: .8rem; height: .8rem; border-radius: 2px; }
 i.all { background: var(--all); } i.refused { background: var(--refused); } i.before { background: var(--before); }
