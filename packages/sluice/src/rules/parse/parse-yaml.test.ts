@@ -138,7 +138,7 @@ rules:
     [
       "a list as a key",
       "version: 1\n? [a]\n: b\nrules: []\n",
-      ["With stringKeys, all keys must be strings (f:2)"],
+      ["a key must be a string, not a list or a map (f:2)"],
     ],
   ])("with %s is refused", (_what, text, problems) => {
     expect(problemsOf(text)).toEqual(problems);

@@ -16,6 +16,7 @@ import {
   type ParsedNode,
   Parser,
   visit,
+  type YAMLError,
   type YAMLMap,
   YAMLParseError,
 } from "yaml";
@@ -141,8 +142,14 @@ function findMisuses(document: Document): Misuse[] {
       const [offset] = error.pos;
       return error.code === "MULTIPLE_DOCS"
         ? { message: "the text holds several documents", offset, isOfParser: false }
-        : { message: toLine(error), offset, isOfParser: true };
+        : { message: sayParserError(error), offset, isOfParser: true };
     });
+}
+
+/** The parser names an option of its own where a key is not a string. */
+function sayParserError(error: YAMLError): string {
+  if (error.code === "NON_STRING_KEY") return "a key must be a string, not a list or a map";
+  return toLine(error);
 }
 
 /** Keys that one map has twice, aliases of nothing, and more of them than the bound. */
