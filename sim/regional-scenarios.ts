@@ -86,7 +86,7 @@ export const REGIONAL: readonly Scenario[] = [
   },
   {
     name: "regions-rules-chaos",
-    about: "the same, and the ways between regions are slow, lossy or cut, at random",
+    about: "the same, and the links between regions are slow, lossy or cut, at random",
     options: TWO_RULES,
     across: COMPARED,
     durationMs: 15 * SECOND_MS,
@@ -123,7 +123,7 @@ export const REGIONAL: readonly Scenario[] = [
   },
   {
     name: "regions-chaos",
-    about: "the ways between three regions are slow, lossy or cut, and processes die, at random",
+    about: "the links between three regions are slow, lossy or cut, and processes die, at random",
     options: { ...THREE_REGIONS, skewMsMax: MINUTE_MS },
     durationMs: 15 * SECOND_MS,
     ratePerSecond: () => 3_000,

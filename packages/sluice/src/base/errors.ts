@@ -62,7 +62,7 @@ export const errorCatalogue = {
   SLUICE_STORE_UNAVAILABLE: { status: 503, summary: "the store did not answer" },
   SLUICE_HOME_FENCED: {
     status: 503,
-    summary: "the store is not the home region's under this epoch",
+    summary: "the store does not decide for the home region under this epoch",
   },
   SLUICE_STORE_UNSUPPORTED: { status: 500, summary: "the server can't be used as a store" },
   SLUICE_KEY_SECRET_MISSING: {
@@ -77,7 +77,7 @@ export const errorCatalogue = {
   SLUICE_CLOSED: { status: 503, summary: "used after it was closed" },
   SLUICE_CLIENT_QUEUE_FULL: {
     status: 503,
-    summary: "too many requests wait to be sent, and this one is the least important",
+    summary: "too many requests are waiting to be sent, and this one is the least important",
   },
   SLUICE_CLIENT_DEADLINE: {
     status: 504,

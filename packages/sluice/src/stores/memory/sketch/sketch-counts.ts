@@ -31,7 +31,7 @@ export interface SketchFigures {
   readonly errorUnitsMax: number;
   /** What a key that was never seen is over-counted by on average, measured by looking at some. */
   readonly errorUnits: number;
-  /** Keys with exact counters, those of earlier windows that were not yet overwritten included. */
+  /** Keys with exact counters, including those of earlier windows that were not overwritten yet. */
   readonly exactKeys: number;
 }
 
