@@ -112,6 +112,9 @@ export function toClock(site: OptionSite, clock: unknown): Clock {
   refuse(site, `clock must have a function now(), and optionally wall(), got ${show(clock)}`);
 }
 
+/** The longest delay that the system's timers can hold, in milliseconds: 24.8 days. */
+export const TIMER_MS_MAX: number = 2 ** 31 - 1;
+
 /** Runs `task` once, `delayMs` from now by the timers that go with `clock`. */
 export function startTimer(clock: Clock, delayMs: number, task: () => void): CancelTimer {
   const timers = clock.after === undefined ? systemClock : clock;

@@ -1,11 +1,8 @@
 // The time limit of one attempt. When it is over, the client stops waiting, and aborts the attempt's signal if it has one.
 
-import { type CancelTimer, type Clock, startTimer } from "../base/clock.js";
+import { type CancelTimer, type Clock, startTimer, TIMER_MS_MAX } from "../base/clock.js";
 import { SluiceError } from "../base/errors.js";
 import { drop } from "../base/maybe-promise.js";
-
-/** The longest time that the system's timers can hold. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** The time that one attempt has. */
 export class AttemptLimit {

@@ -1,6 +1,6 @@
 // One caller that waits for a limit: its deadline, its signal and its sleep.
 
-import { type Clock, startRefTimer, toWholeMs } from "../base/clock.js";
+import { type Clock, startRefTimer, TIMER_MS_MAX, toWholeMs } from "../base/clock.js";
 import type { MaybePromise } from "../base/maybe-promise.js";
 
 /** What `wait` needs of an `AbortSignal`. Written out, so that these types need neither Node's nor the DOM's. */
@@ -53,9 +53,6 @@ function startListening(signal: WaitSignal) {
   signal.addEventListener("abort", listen);
   return listener;
 }
-
-/** The longest time that the system's timers can hold. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /** One caller that waits. It sleeps until its timer, its signal or the one before it wakes it. */
 export class Waiter {

@@ -10,7 +10,7 @@ import {
 } from "../../adaptive/adaptive-concurrency.js";
 import type { Priority } from "../../adaptive/priority.js";
 import { Breaker, type BreakerState, NO_TICKET } from "../../base/circuit-breaker.js";
-import { type CancelTimer, type Clock, startRefTimer } from "../../base/clock.js";
+import { type CancelTimer, type Clock, startRefTimer, TIMER_MS_MAX } from "../../base/clock.js";
 import { SluiceError } from "../../base/errors.js";
 import type { Random } from "../chance.js";
 import { QuotaReader } from "../headers/read-quotas.js";
@@ -54,9 +54,6 @@ export interface Sent {
   readonly permit: AdaptivePermit;
   readonly counted: readonly Quota[];
 }
-
-/** The longest time that the system's timers can hold. */
-const TIMER_MS_MAX = 2 ** 31 - 1;
 
 /**
  * How many may be in flight at first. Starting low also means that the first answers, which say what the origin allows,
