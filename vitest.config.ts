@@ -1,7 +1,6 @@
-// One test run for the whole workspace. Two workers fit the smallest machine we
-// support; the time limit leaves room for long property runs on a busy one.
-// Starting a process and loading the sources again for each of 580 files took a quarter of a run. So most tests
-// share two processes, one after the other. Those that need a process to themselves have one.
+// One test run for the whole workspace, with a time limit that leaves room for long property runs on a busy machine.
+// Starting a process and loading the sources again for each of 590 files took a quarter of a run. So most tests
+// share three processes, one after the other. Those that need a process to themselves have one.
 
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -99,7 +98,8 @@ export default defineConfig({
     globalSetup: "packages/test-servers/src/global-setup.ts",
     sequence: { sequencer: LongFirst },
     pool: "forks",
-    maxWorkers: 2,
+    // One more than the smallest machine has processors: a third of the time, tests wait for servers and databases.
+    maxWorkers: 3,
     // Tests that wait for a server's answers rather than for the processor run beside each other.
     maxConcurrency: 16,
     // How long a poll continues, unless it says so itself: a busy machine is not a failure.
