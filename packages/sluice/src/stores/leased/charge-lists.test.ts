@@ -5,6 +5,7 @@ import { settled, Wire } from "../../../test/wire.js";
 import { fixedWindow, type Limit, tokenBucket } from "../../limits/limits.js";
 import { SeededRandom } from "../../testing/conformance/random.js";
 import { ManualClock } from "../../testing/manual-clock.js";
+import { denyCache } from "../deny-cache/deny-cache.js";
 import { memoryStore } from "../memory/memory-store.js";
 import type { Charge, Counter, DecideOptions, Outcome } from "../store.js";
 import type { LeasedOptions } from "./lease-options.js";
@@ -92,6 +93,25 @@ describe("a request of several charges", () => {
       allowed: false,
     });
     expect(store.stats).toMatchObject({ leases, unitsReturned });
+  });
+
+  it("refuses only charges that its leases don't cover, and a deny cache learns no more than that", () => {
+    const stand = new Stand();
+    const store = stand.process();
+    const cached = denyCache(store, { clock: stand.clock });
+    stand.ask(store);
+    const [ip, user] = stand.charges();
+    stand.shared.debit([
+      { ...ip, cost: stand.left()[0] },
+      { ...user, key: "eve", cost: 1000 },
+    ]);
+    const refused = cached.decide(stand.charges([1, 1], ["ip:1", "eve"])) as Outcome;
+    expect(refused).toMatchObject({
+      allowed: false,
+      verdicts: [{ allowed: true, retryAfterMs: 0 }, { allowed: false }],
+    });
+    const alone = cached.decideOne(ip.counter, ip.key, 1, ip.nowMs);
+    expect(alone).toMatchObject({ allowed: true, source: "lease" });
   });
 
   it("is never refused what is left for a process alone, to the last unit", () => {

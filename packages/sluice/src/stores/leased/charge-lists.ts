@@ -6,7 +6,7 @@ import type { Verdict } from "../../base/decision.js";
 import { andThen, type MaybePromise } from "../../base/maybe-promise.js";
 import { mergeEqual } from "../charges.js";
 import type { Charge, ChargeReceipt, DecideOptions, Outcome, Settling, Store } from "../store.js";
-import { toVerdict } from "./lease-verdicts.js";
+import { toVerdict, withOwn } from "./lease-verdicts.js";
 import type { KeyLeases } from "./leases/key-leases.js";
 import { restoreBrief, type Taken } from "./leases/lease.js";
 import type { LeaseAsk } from "./leases/lease-requests.js";
@@ -79,7 +79,7 @@ export class LeasedLists {
           return this.decideStrictly(laterBy(charges, passedMs), options, retriesLeft - 1);
         });
       }
-      if (!this.#mayMakeUp(asked, outcome)) return outcome;
+      if (!this.#mayMakeUp(asked, outcome)) return this.#withHeld(asked, outcome);
       return leases.without(short, () => this.#inner.decide(asked, options));
     });
   }
@@ -88,11 +88,32 @@ export class LeasedLists {
   #mayMakeUp(asked: readonly Charge[], outcome: Outcome): boolean {
     return asked.every((charge, i) => {
       if (outcome.verdicts[i].allowed || charge.shadow === true) return true;
-      const held = this.#leases.leasesOf([charge]);
-      const units = held.reduce((sum, { unspent }) => sum + unspent, 0);
-      const { remaining } = outcome.verdicts[i];
-      return units > 0 && mayPass(outcome, i) && remaining + units >= charge.cost;
+      return this.#isHeld(charge, outcome, i);
     });
+  }
+
+  /**
+   * A refusal, with what this process holds besides: a charge that it covers passes, so that only the others are refused.
+   * Otherwise a deny cache would go on refusing what the lease is there for.
+   */
+  #withHeld(asked: readonly Charge[], outcome: Outcome): Outcome {
+    const verdicts = outcome.verdicts.map((verdict, i) => {
+      if (verdict.allowed) return verdict;
+      const own = withOwn(verdict, this.#unitsOf(asked[i]));
+      return this.#isHeld(asked[i], outcome, i) ? { ...own, allowed: true, retryAfterMs: 0 } : own;
+    });
+    return { ...outcome, verdicts };
+  }
+
+  /** Whether a charge that was refused would pass if what is held were home. */
+  #isHeld(charge: Charge, outcome: Outcome, i: number): boolean {
+    const units = this.#unitsOf(charge);
+    return units > 0 && mayPass(outcome, i) && outcome.verdicts[i].remaining + units >= charge.cost;
+  }
+
+  /** What is held of a key and unspent. */
+  #unitsOf(charge: Charge): number {
+    return this.#leases.leasesOf([charge]).reduce((sum, { unspent }) => sum + unspent, 0);
   }
 
   /** Presents receipts: those of leases here, the others to the inner store. */
