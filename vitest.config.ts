@@ -98,7 +98,7 @@ export default defineConfig({
     globalSetup: "packages/test-servers/src/global-setup.ts",
     sequence: { sequencer: LongFirst },
     pool: "forks",
-    // One more than the smallest machine has processors: a third of the time, tests wait for servers and databases.
+    // One more than the smallest machine has processors, for when tests wait for servers and databases.
     maxWorkers: 3,
     // Tests that wait for a server's answers rather than for the processor run beside each other.
     maxConcurrency: 16,
