@@ -7,8 +7,10 @@ import { FaultPipe, type Flow } from "./fault-pipe.js";
 
 /** What a link asks of the proxy it belongs to. */
 export interface LinkOwner {
-  /** How bytes travel now. */
-  flow(): Flow;
+  /** How bytes travel now, to the server or to the client. */
+  flow(to: "server" | "client"): Flow;
+  /** Whether bytes of the client are passed on to the server. */
+  admitRequests(link: FaultLink, bytes: number): boolean;
   /** Whether this chunk is passed on to the client. `replies` is how many replies end in it. */
   admitReplies(link: FaultLink, replies: number): boolean;
   passedToServer(bytes: number): void;
@@ -19,8 +21,9 @@ export interface LinkOwner {
 
 /** A pair of sockets: the client's, and ours to the server. */
 export class FaultLink {
-  /** Whether bytes of it were swallowed, so that it can't be used once faults are over. */
-  hasLost = false;
+  /** Whether replies or requests were swallowed, so that it can't be used once faults are over. */
+  hasLostReplies = false;
+  hasLostRequests = false;
   /** Whether a fault has ended it. */
   isCut = false;
   readonly #client: Socket;
@@ -32,15 +35,22 @@ export class FaultLink {
   constructor(client: Socket, server: Socket, owner: LinkOwner) {
     this.#client = client;
     this.#server = server;
-    const flow = () => owner.flow();
-    this.#requests = new FaultPipe(client, server, flow, (n) => owner.passedToServer(n));
-    this.#replies = new FaultPipe(server, client, flow, (n) => owner.passedToClient(n));
-    client.on("data", (chunk: Buffer) => this.#requests.push(chunk));
+    const [toServer, toClient] = [() => owner.flow("server"), () => owner.flow("client")];
+    this.#requests = new FaultPipe(client, server, toServer, (n) => owner.passedToServer(n));
+    this.#replies = new FaultPipe(server, client, toClient, (n) => owner.passedToClient(n));
+    client.on("data", (chunk: Buffer) => {
+      if (owner.admitRequests(this, chunk.length)) this.#requests.push(chunk);
+    });
     server.on("data", (chunk: Buffer) => {
       if (owner.admitReplies(this, this.#countReplies(chunk))) this.#replies.push(chunk);
     });
     this.#watch(client, this.#requests, owner);
     this.#watch(server, this.#replies, owner);
+  }
+
+  /** Whether anything of it was swallowed. */
+  get hasLost(): boolean {
+    return this.hasLostReplies || this.hasLostRequests;
   }
 
   /** To be called when the flow has changed. */

@@ -5,19 +5,25 @@
 import type { Socket } from "node:net";
 import { nowMs, startTimer } from "../clock.js";
 
-/** How bytes travel: whole, late, a few at a time, or not at all. */
+/** How bytes travel: whole, late, some of them sent again, a few at a time, or not at all. */
 export type Flow =
   | { readonly kind: "pass" }
   | { readonly kind: "delay"; readonly delayMs: number }
+  | { readonly kind: "lossy"; readonly delayMs: number; readonly lostMs: () => number }
   | { readonly kind: "trickle"; readonly bytes: number; readonly everyMs: number }
   | { readonly kind: "hold" };
 
 // Beyond it, reading stops and the sender meets the back pressure of a full network.
 const heldBytesMax = 1024 * 1024;
 
+// What one Ethernet frame carries of a TCP stream; each is lost by itself.
+const segmentBytes = 1460;
+
 interface Held {
   readonly bytes: Buffer;
   readonly cameMs: number;
+  /** For how long it was lost, until it was sent again. */
+  readonly lostMs: number;
 }
 
 /** Carries bytes from one socket to another. */
@@ -41,7 +47,15 @@ export class FaultPipe {
 
   /** Takes bytes that came in. */
   push(bytes: Buffer): void {
-    this.#held.push({ bytes, cameMs: nowMs() });
+    const flow = this.#flow();
+    const cameMs = nowMs();
+    if (flow.kind !== "lossy") this.#held.push({ bytes, cameMs, lostMs: 0 });
+    else {
+      for (let at = 0; at < bytes.length; at += segmentBytes) {
+        const segment = bytes.subarray(at, at + segmentBytes);
+        this.#held.push({ bytes: segment, cameMs, lostMs: flow.lostMs() });
+      }
+    }
     this.#heldBytes += bytes.length;
     if (this.#heldBytes >= heldBytesMax) this.#from.pause();
     this.#pump();
@@ -71,7 +85,8 @@ export class FaultPipe {
     if (flow.kind === "hold") return;
     for (let head = this.#held[0]; head !== undefined; head = this.#held[0]) {
       if (this.#cancelTimer !== undefined) return;
-      const waitMs = flow.kind === "delay" ? head.cameMs + flow.delayMs - nowMs() : 0;
+      // A segment that was lost holds back those behind it.
+      const waitMs = "delayMs" in flow ? head.cameMs + flow.delayMs + head.lostMs - nowMs() : 0;
       if (waitMs > 0) this.#pumpAfter(waitMs);
       else this.#send(head, flow.kind === "trickle" ? flow.bytes : head.bytes.length);
       if (flow.kind === "trickle") this.#pumpAfter(flow.everyMs);
@@ -83,7 +98,7 @@ export class FaultPipe {
     const now = head.bytes.subarray(0, count);
     const rest = head.bytes.subarray(count);
     if (rest.length === 0) this.#held.shift();
-    else this.#held[0] = { bytes: rest, cameMs: head.cameMs };
+    else this.#held[0] = { ...head, bytes: rest };
     this.#heldBytes -= now.length;
     if (!this.#to.writable) return void this.#from.resume();
     this.#onPassed(now.length);

@@ -1,5 +1,5 @@
 // A TCP proxy that breaks on command. It stands between a client and any server, and does what
-// networks do: lose replies of requests that were executed, hang, crawl, cut, refuse.
+// networks do: lose requests, or replies of requests that were executed, hang, crawl, cut, refuse.
 
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { findFreePort, loopback } from "../free-port.js";
@@ -29,11 +29,28 @@ export interface FaultCounters {
   /** Whole replies that were let through to clients, and that were swallowed. */
   readonly repliesPassed: number;
   readonly repliesDropped: number;
+  /** Bytes of requests that were swallowed. */
+  readonly requestBytesDropped: number;
+  /** Times that a segment was lost and sent again. */
+  readonly segmentsLost: number;
+}
+
+/** Options of `losePackets`. */
+export interface PacketLoss {
+  /** The share of segments that are lost, from 0 to below 1. */
+  readonly chance: number;
+  /** Draws a fraction from 0 to below 1; from a seed, if a test is to repeat. */
+  readonly random: () => number;
+  /** How long a segment that is not lost takes, each way. Default: 0. */
+  readonly delayMs?: number;
 }
 
 // Where a client gives up on hung connections and opens others, the oldest ones stay open.
 const connectionsMax = 10_000;
 const listenTriesMax = 5;
+// As Linux does: the shortest retransmission timeout, which each loss of the same segment doubles.
+const retransmissionMs = 200;
+const retransmissionsMax = 6;
 
 /** Starts a proxy on a free loopback port that passes everything until it is made to fail. */
 export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
@@ -57,6 +74,9 @@ export class FaultProxy implements Address {
   readonly #links = new Set<FaultLink>();
   #server: Server | undefined;
   #flow: Flow = passing;
+  // The direction in which nothing goes while the other one passes.
+  #heldTo: "server" | "client" | undefined;
+  #isDroppingRequests = false;
   // Undefined: replies pass. How many more are swallowed before their connections are cut.
   #dropsLeft: number | undefined;
   // How many replies there are from one cut to the next; 0 for none.
@@ -69,6 +89,8 @@ export class FaultProxy implements Address {
     bytesToClient: 0,
     repliesPassed: 0,
     repliesDropped: 0,
+    requestBytesDropped: 0,
+    segmentsLost: 0,
   };
 
   /** Use `startFaultProxy`. */
@@ -96,10 +118,37 @@ export class FaultProxy implements Address {
   /**
    * Nothing goes through, in either direction, and neither side is notified: connections stay open, new
    * ones open and hang. As in a real network, what was sent arrives late, after `heal`; a client
-   * that has closed its connection by then has its requests executed regardless.
+   * that has closed its connection by then has its requests executed regardless. With `to`, only what
+   * goes there is held back, and the other direction passes.
    */
-  partition(): void {
-    this.#setFlow({ kind: "hold" });
+  partition({ to }: { to?: "server" | "client" } = {}): void {
+    this.#setFlow(to === undefined ? holding : passing, to);
+  }
+
+  /**
+   * Requests vanish, while replies to earlier ones still arrive and connections stay open. Those that
+   * lost requests lose all that follow, and are cut by `heal`: half a request may have reached the server.
+   */
+  dropRequests(): void {
+    this.#setFlow(passing);
+    this.#isDroppingRequests = true;
+  }
+
+  /**
+   * Loses segments of up to 1,460 bytes, each way. As TCP does, a lost one is sent again after 200 ms,
+   * after twice as long if it is lost again, and so on; what was sent after it waits for it.
+   */
+  losePackets({ chance, random, delayMs = 0 }: PacketLoss): void {
+    if (!(chance >= 0 && chance < 1))
+      throw new RangeError(`chance must be from 0 to below 1, got ${String(chance)}`);
+    const lostMs = () => {
+      let [waitMs, losses] = [0, 0];
+      while (losses < retransmissionsMax && random() < chance)
+        waitMs += retransmissionMs * 2 ** losses++;
+      this.#counted.segmentsLost += losses;
+      return waitMs;
+    };
+    this.#setFlow({ kind: "lossy", delayMs: asCount("delayMs", delayMs, 0), lostMs });
   }
 
   /**
@@ -133,7 +182,7 @@ export class FaultProxy implements Address {
 
   /**
    * Passes everything again and accepts connections. What was held back continues; connections that
-   * lost replies are cut, since later replies would be taken for the lost ones.
+   * lost replies are cut, since later replies would be taken for the lost ones, and those that lost requests.
    */
   async heal(): Promise<void> {
     this.#setFlow(passing);
@@ -160,8 +209,10 @@ export class FaultProxy implements Address {
     });
   }
 
-  #setFlow(flow: Flow): void {
+  #setFlow(flow: Flow, heldTo?: "server" | "client"): void {
     this.#flow = flow;
+    this.#heldTo = heldTo;
+    this.#isDroppingRequests = false;
     this.#dropsLeft = undefined;
     this.#cutEvery = 0;
     for (const link of this.#links) link.flowChanged();
@@ -174,7 +225,8 @@ export class FaultProxy implements Address {
   }
 
   readonly #owner: LinkOwner = {
-    flow: () => this.#flow,
+    flow: (to) => (to === this.#heldTo ? holding : this.#flow),
+    admitRequests: (link, bytes) => this.#admitRequests(link, bytes),
     admitReplies: (link, replies) => this.#admitReplies(link, replies),
     passedToServer: (bytes) => {
       this.#counted.bytesToServer += bytes;
@@ -185,9 +237,15 @@ export class FaultProxy implements Address {
     closed: (link) => this.#links.delete(link),
   };
 
+  #admitRequests(link: FaultLink, bytes: number): boolean {
+    if (this.#isDroppingRequests) link.hasLostRequests = true;
+    if (link.hasLostRequests) this.#counted.requestBytesDropped += bytes;
+    return !link.hasLostRequests;
+  }
+
   #admitReplies(link: FaultLink, replies: number): boolean {
     const isCutDue = this.#isCutDue(replies);
-    if (this.#dropsLeft === undefined && !isCutDue && !link.hasLost) {
+    if (this.#dropsLeft === undefined && !isCutDue && !link.hasLostReplies) {
       this.#counted.repliesPassed += replies;
       return true;
     }
@@ -198,11 +256,11 @@ export class FaultProxy implements Address {
   }
 
   #drop(link: FaultLink, replies: number): void {
-    link.hasLost = true;
+    link.hasLostReplies = true;
     this.#dropsLeft = (this.#dropsLeft ?? 0) - replies;
     if (this.#dropsLeft > 0) return;
     this.#dropsLeft = undefined;
-    for (const each of this.#links) if (each.hasLost) this.#cutLink(each, "close");
+    for (const each of this.#links) if (each.hasLostReplies) this.#cutLink(each, "close");
   }
 
   #isCutDue(replies: number): boolean {
@@ -221,6 +279,7 @@ export class FaultProxy implements Address {
 }
 
 const passing: Flow = { kind: "pass" };
+const holding: Flow = { kind: "hold" };
 
 function asCount(name: string, value: number, min: number): number {
   if (Number.isInteger(value) && value >= min) return value;
