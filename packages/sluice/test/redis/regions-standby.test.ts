@@ -22,6 +22,7 @@ import { redisStore } from "../../src/stores/redis/redis.js";
 import { resilient } from "../../src/stores/resilient/resilient.js";
 import type { Store } from "../../src/stores/store.js";
 import { SeededRandom } from "../../src/testing/conformance/random.js";
+import { breakWay } from "./region-faults.js";
 import { eternalKeys, longWindowMs } from "./servers.js";
 
 const NAMES = ["eu", "us", "ap"] as const;
@@ -258,17 +259,6 @@ describe.concurrent("where the clock of the home region's store is a minute off"
 });
 
 describe.concurrent("over random schedules of faults between regions", () => {
-  const FAULTS: ((proxy: FaultProxy) => unknown)[] = [
-    (proxy) => proxy.delay(40),
-    (proxy) => proxy.delay(100),
-    (proxy) => proxy.partition(),
-    (proxy) => proxy.dropReplies(),
-    (proxy) => proxy.cutEvery(3),
-    (proxy) => proxy.cut("reset"),
-    (proxy) => proxy.trickle({ bytes: 64, everyMs: 1 }),
-    (proxy) => proxy.heal(),
-  ];
-
   it.for(both)(
     "promotions in the middle admit one limit more each, across %s",
     async ([across], test) => {
@@ -282,7 +272,7 @@ describe.concurrent("over random schedules of faults between regions", () => {
         await opened(regions[1], "eu");
         let [sum, promotions] = [0, 0];
         for (let round = 0; round < 12; round++) {
-          if (random.chance(0.7)) await random.pick(FAULTS)(random.pick(network.ways));
+          if (random.chance(0.7)) await breakWay(random.pick(network.ways), random);
           if (random.chance(0.3)) {
             const { control } = random.pick(regions);
             const { isPromoted } = await control.promote(random.pick(["eu", "us"]));
