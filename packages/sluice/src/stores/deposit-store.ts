@@ -87,8 +87,8 @@ export interface Withdrawal {
 export interface DepositStore {
   /** Takes units, those that expire first first. */
   take(ask: DepositAsk): MaybePromise<DepositAnswer>;
-  /** Adds a deposit. One that has expired is not added. */
-  deposit(deposit: Deposit): MaybePromise<void>;
+  /** Adds a deposit. Returns whether it did: one that has expired is not added, and nothing of it is ever taken. */
+  deposit(deposit: Deposit): MaybePromise<boolean>;
   /** Returns units to the deposits that they came from; to those that are gone, nothing. What returns was no demand. */
   restore(place: DepositPlace, parts: readonly DepositPart[], nowMs: number): MaybePromise<void>;
   /**

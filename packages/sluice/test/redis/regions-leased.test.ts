@@ -35,13 +35,18 @@ afterAll(async () => {
   for (const each of ways.values()) each.close();
   for (const each of servers.values()) await each.stop();
 });
-beforeEach(async () => {
+beforeEach(forgetAll);
+afterEach(endAll);
+
+async function forgetAll(): Promise<void> {
   for (const each of servers.values()) await each.command("FLUSHALL");
-});
-afterEach(async () => {
+}
+
+/** Nothing fails any more, and no process is left that could return what it leased. */
+async function endAll(): Promise<void> {
   for (const each of ways.values()) await each.heal();
   for (const end of ends.splice(0)) await end();
-});
+}
 
 interface ProcessOptions {
   readonly rule?: object;
@@ -206,7 +211,8 @@ describe("where the clocks of regions differ by a minute", () => {
 describe("over random schedules of faults between regions", () => {
   it.each(both)("never admit more than the limit with consistency %s", async (consistency) => {
     for (const seed of regionSeeds(2)) {
-      for (const each of servers.values()) await each.command("FLUSHALL");
+      await endAll();
+      await forgetAll();
       const random = new SeededRandom(`regions leased ${consistency} ${seed}`);
       const rule = { consistency, timeoutMs: 100, limit: limit(90) };
       const regions = { reserve: random.pick([0, 0.3]) };

@@ -68,9 +68,9 @@ export class MemoryDeposits implements DepositStore {
     return toAnswer(state, { nowMs, blockedMs, parts, isDue });
   }
 
-  deposit({ place, id, units, expiresAtMs, lifeMsMax, resetAtMs, nowMs }: Deposit): void {
+  deposit({ place, id, units, expiresAtMs, lifeMsMax, resetAtMs, nowMs }: Deposit): boolean {
     const endMs = Math.min(expiresAtMs, nowMs + lifeMsMax);
-    if (endMs <= nowMs) return;
+    if (endMs <= nowMs) return false;
     const state = this.#states.get(nameOf(place)) ?? newState(nowMs);
     state.deposits.push({ id, left: units, writtenAtMs: nowMs, expiresAtMs: endMs });
     state.deposits.sort(byExpiry);
@@ -81,6 +81,7 @@ export class MemoryDeposits implements DepositStore {
     state.renewAtMs = endMs - Math.floor((endMs - nowMs) / 2);
     state.takenAtMs = nowMs;
     this.#keep(place, state, nowMs);
+    return true;
   }
 
   restore(place: DepositPlace, parts: readonly DepositPart[], nowMs: number): void {

@@ -74,6 +74,12 @@ describe.each(Object.keys(KINDS))("deposits in %s", (kind) => {
     verbs = toVerbs(store);
   });
 
+  it("report whether a deposit was added: one that has expired is not", async () => {
+    expect(await verbs.deposit("a", 10, 5_000)).toBe(true);
+    expect(await verbs.deposit("b", 10, 0)).toBe(false);
+    expect(await verbs.take(11)).toMatchObject({ isCovered: false, left: 10 });
+  });
+
   it("have nothing at first, and ask one process to fetch a lease for a key that comes again", async () => {
     const first = await verbs.take(3);
     expect(first).toMatchObject({ isCovered: false, parts: [], left: 0, isDue: false });

@@ -56,9 +56,17 @@ export class RedisDeposits implements DepositStore {
     });
   }
 
-  async deposit({ place, id, units, expiresAtMs, lifeMsMax, resetAtMs }: Deposit): Promise<void> {
+  async deposit({
+    place,
+    id,
+    units,
+    expiresAtMs,
+    lifeMsMax,
+    resetAtMs,
+  }: Deposit): Promise<boolean> {
     const numbers = JSON.stringify([units, expiresAtMs, lifeMsMax, resetAtMs]);
-    await this.#change(scripts.deposit, place, [id, numbers]);
+    const reply = await this.#change(scripts.deposit, place, [id, numbers]);
+    return toNumbers(reply)[1] === 1;
   }
 
   async restore(place: DepositPlace, parts: readonly DepositPart[]): Promise<void> {

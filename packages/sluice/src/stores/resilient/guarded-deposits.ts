@@ -31,7 +31,7 @@ export class GuardedDeposits implements DepositStore {
     return this.#ask(new PlainRequest(ask.place.key, () => this.#inner.take(ask), late));
   }
 
-  deposit(deposit: Deposit): MaybePromise<void> {
+  deposit(deposit: Deposit): MaybePromise<boolean> {
     return this.#ask(new PlainRequest(deposit.place.key, () => this.#inner.deposit(deposit)));
   }
 

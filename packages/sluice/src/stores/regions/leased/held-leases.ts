@@ -110,8 +110,8 @@ export class HeldLeases {
 
   /** Withdraws a lease and returns what is left of it. Never fails: what can't be withdrawn stays spent. */
   async #withdraw(lease: RegionLease, idleMsMin: number): Promise<void> {
-    const { deposits, home, tally } = this.#setup;
-    const { id, place, receipt, units } = lease;
+    const { deposits } = this.#setup;
+    const { id, place } = lease;
     let left: number | undefined;
     try {
       left = await deposits.withdraw({ place, id, idleMsMin, nowMs: this.nowMsOf(lease) });
@@ -119,8 +119,14 @@ export class HeldLeases {
       // The region's store is away: unspent units return by refill, or with the next window.
       left = idleMsMin === 0 ? 0 : undefined;
     }
-    if (left === undefined) return;
-    this.#end(lease);
+    if (left !== undefined) await this.giveBack(lease, left);
+  }
+
+  /** Ends a lease, and returns `left` units of it, which can't be taken any more. Never fails. */
+  async giveBack(lease: RegionLease, left: number): Promise<void> {
+    const { home, tally } = this.#setup;
+    const { receipt, units } = lease;
+    if (!this.#end(lease)) return;
     const settling: Settling = { receipt, kept: units - left, nowMs: this.nowMsOf(lease) };
     try {
       await home.settle([settling]);
@@ -135,9 +141,11 @@ export class HeldLeases {
     return Math.floor(sentNowMs + this.#setup.clock.now() - sentAtMs);
   }
 
-  #end(lease: RegionLease): void {
-    if (!this.#leases.delete(lease.id)) return;
+  /** Returns whether it had not ended before. */
+  #end(lease: RegionLease): boolean {
+    if (!this.#leases.delete(lease.id)) return false;
     this.#tried.delete(lease.id);
     this.#setup.tally.unitsHeld -= lease.units;
+    return true;
   }
 }

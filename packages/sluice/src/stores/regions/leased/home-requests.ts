@@ -166,7 +166,7 @@ export class HomeRequests {
     const { id, place, lifeMs } = lease;
     this.leases.add(lease);
     try {
-      await this.#setup.deposits.deposit({
+      const isAdded = await this.#setup.deposits.deposit({
         place,
         id,
         units,
@@ -176,6 +176,8 @@ export class HomeRequests {
         resetAtMs: taken.nowMs + verdict.resetMs,
         nowMs: this.leases.nowMsOf(lease),
       });
+      // It took too long: nothing of it can be spent.
+      if (!isAdded) await this.leases.giveBack(lease, units);
     } catch {
       // It is looked for again when it has expired.
     }

@@ -16,6 +16,8 @@ const KEY = "ip:203.0.113.10";
 class DistantStore extends ForwardingStore {
   isCut = false;
   decisions = 0;
+  /** Called when a decision was made, before its answer arrives. */
+  onDecided: () => void = () => {};
 
   override get isRemote(): boolean {
     return true;
@@ -24,7 +26,9 @@ class DistantStore extends ForwardingStore {
   override async decide(charges: readonly Charge[], options?: DecideOptions): Promise<Outcome> {
     this.decisions++;
     if (this.isCut) throw new Error("cut");
-    return this.inner.decide(charges, options);
+    const outcome = await this.inner.decide(charges, options);
+    this.onDecided();
+    return outcome;
   }
 
   override decideOne = undefined as never;
@@ -87,6 +91,16 @@ describe("a rule with across: leased", () => {
     world.clock.advance(6_000);
     for (let i = 0; i < 60; i++) for (const name of NAMES) sum += await world.admitted(name, 1);
     expect(sum).toBe(60);
+  });
+
+  it("returns a lease that has expired before it arrives", async () => {
+    const world = toWorld({ limit: minute(100), timeoutMs: 5_000 }, { leaseMs: 1_000 });
+    world.home("us").onDecided = () => world.clock.advance(1_100);
+    expect(await world.admitted("us", 8)).toBe(8);
+    const { regionLeased } = world.policy("us").stats;
+    expect(regionLeased?.leases).toBeGreaterThan(0);
+    expect(regionLeased).toMatchObject({ regionDecisions: 0, unitsHeld: 0 });
+    expect(await world.remaining("eu")).toBe(100 - 8);
   });
 
   it("asks the home region for few of the requests of a busy key", async () => {

@@ -1,4 +1,4 @@
--- Adds a deposit. One that has expired is not added.
+-- Adds a deposit. One that has expired is not added. Returns the time, and 1 if it was added.
 -- KEYS[1]: the deposits. ARGV[1]: the time, see now. ARGV[2]: what is added to each TTL. ARGV[3]: its id. ARGV[4]: a JSON
 -- array: units, when it expires, how long it may live at most, and when all of the limit is back.
 
@@ -7,7 +7,7 @@
 local numbers = cjson.decode(ARGV[4])
 local units, reset_at = numbers[1], numbers[4]
 local ends = min(numbers[2], now + numbers[3])
-if ends <= now then return { now } end
+if ends <= now then return { now, 0 } end
 local state = state_of(1)
 local list = state[LIST]
 list[#list + 1] = { ARGV[3], units, now, ends }
@@ -22,4 +22,4 @@ state[RESET], state[CLAIM], state[TAKEN] = reset_at, 0, now
 state[LOW], state[RENEW] = ceil(units / 2), ends - floor((ends - now) / 2)
 changed[1] = true
 write_states()
-return { now }
+return { now, 1 }
