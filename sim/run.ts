@@ -27,7 +27,7 @@ export interface RunOptions {
   readonly factor?: number;
 }
 
-/** What a run found. Everything but `tookMs` is the same whenever it is repeated. */
+/** What a run found. Everything but `tookMs` and `cpuMs` is the same whenever it is repeated. */
 export interface RunResult {
   readonly scenario: string;
   readonly consistency: Consistency;
@@ -77,8 +77,9 @@ export interface RunResult {
   readonly failures: number;
   /** What was decided, in slices of 100 ms. */
   readonly timeline: readonly Slice[];
-  /** Real time. */
+  /** Real time, and time of processors. */
   readonly tookMs: number;
+  readonly cpuMs: number;
 }
 
 /** How processes and regions agree in a run. */
@@ -101,7 +102,7 @@ const AFTERMATH_MS = 3_000;
 
 /** Runs a scenario. */
 export async function runScenario(options: RunOptions): Promise<RunResult> {
-  const startMs = performance.now();
+  const start = { ms: performance.now(), cpu: process.cpuUsage() };
   const { scenario } = options;
   const simulation = new Simulation(options.seed);
   const world = new World(simulation, optionsOf(options));
@@ -117,7 +118,9 @@ export async function runScenario(options: RunOptions): Promise<RunResult> {
   await simulation.run(scenario.durationMs + AFTERMATH_MS);
   world.truth.end();
   const gaps = await findChargeGaps(world, simulation);
-  return toResult(options, world, { faults, gaps, tookMs: performance.now() - startMs });
+  const { user, system } = process.cpuUsage(start.cpu);
+  const took = { tookMs: performance.now() - start.ms, cpuMs: (user + system) / 1_000 };
+  return toResult(options, world, { faults, gaps, took });
 }
 
 /** Runs a scenario, and if it has faults also without them, which shows how long it took to recover. */
@@ -170,8 +173,12 @@ function toResult(
   {
     faults,
     gaps,
-    tookMs,
-  }: { faults: readonly Fault[]; gaps: ChargeGaps | undefined; tookMs: number },
+    took,
+  }: {
+    faults: readonly Fault[];
+    gaps: ChargeGaps | undefined;
+    took: Pick<RunResult, "tookMs" | "cpuMs">;
+  },
 ): RunResult {
   const { scenario, consistency, seed } = options;
   const { counts, timeline } = world.truth;
@@ -216,6 +223,6 @@ function toResult(
     unanswered: world.unanswered,
     failures: world.failures,
     timeline,
-    tookMs,
+    ...took,
   };
 }

@@ -11,7 +11,11 @@ import type { Across } from "./world/regional-policy.js";
 const SEEDS = Number(process.env.SLUICE_SIM_SEEDS ?? 2);
 const FEW = { nodes: 4, factor: 0.03 };
 
-const { tookMs: _, ...sample } = await runScenario({
+const {
+  tookMs: _,
+  cpuMs: _cpuMs,
+  ...sample
+} = await runScenario({
   scenario: scenarioOf("chaos"),
   consistency: "leased",
   seed: 7,
@@ -23,7 +27,7 @@ it.each(["learned", "leased", "merged"] as const)(
   async (across) => {
     const scenario = scenarioOf("regions-chaos");
     const run = { scenario, consistency: "leased", across, seed: 7, factor: 0.06 } as const;
-    const { tookMs: __, ...first } = await runScenario(run);
+    const { tookMs: __, cpuMs: __cpuMs, ...first } = await runScenario(run);
     expect(await runScenario(run)).toMatchObject(first);
   },
 );

@@ -1,5 +1,6 @@
-// How fast the simulator is: decisions of a fleet of a thousand processes that it simulates in a second of real time,
-// building the fleet included. It runs as a command does.
+// How fast the simulator is: decisions of a fleet of a thousand processes that it simulates in a second of processor time,
+// building the fleet included. It runs as a command does. All its threads count, also those of the garbage collector: on an
+// idle machine it makes at least as many in a second of real time.
 
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -7,7 +8,7 @@ import type { Bench } from "../bench.js";
 import { effort } from "../effort.js";
 import { summarise } from "../harness.js";
 
-const ROUNDS = effort({ full: 7, quick: 1 });
+const ROUNDS = effort({ full: 15, quick: 1 });
 const FACTOR = effort({ full: 1, quick: 0.05 });
 const COMMAND = fileURLToPath(new URL("../../sim/main.js", import.meta.url));
 /** As `npm run sim` starts it: most new objects die soon. */
@@ -16,7 +17,7 @@ const NODE_OPTIONS = ["--max-semi-space-size=64"];
 /** What the bench reads of a run. */
 interface Run {
   readonly decisions: number;
-  readonly tookMs: number;
+  readonly cpuMs: number;
   readonly storeCallsPerThousand: number;
 }
 
@@ -31,7 +32,7 @@ export const simSpeed: Bench<readonly Run[]> = {
     return [
       {
         subject: "fleet, 1,000 processes, leased",
-        ...summarise(runs.map(({ decisions, tookMs }) => (1_000 * decisions) / tookMs)),
+        ...summarise(runs.map(({ decisions, cpuMs }) => (1_000 * decisions) / cpuMs)),
         note: `${Math.round(storeCallsPerThousand)} of 1,000 decisions ask the store`,
       },
     ];
@@ -41,6 +42,6 @@ export const simSpeed: Bench<readonly Run[]> = {
 function run(seed: number): Run {
   const args = ["fleet", "--consistency", "leased", "--seed", `${seed}`, "--factor", `${FACTOR}`];
   const line = execFileSync(process.execPath, [...NODE_OPTIONS, COMMAND, ...args, "--json"]);
-  const { decisions, tookMs, storeCallsPerThousand } = JSON.parse(line.toString()) as Run;
-  return { decisions, tookMs, storeCallsPerThousand };
+  const { decisions, cpuMs, storeCallsPerThousand } = JSON.parse(line.toString()) as Run;
+  return { decisions, cpuMs, storeCallsPerThousand };
 }
