@@ -177,7 +177,7 @@ export class HomeRequests {
         nowMs: this.leases.nowMsOf(lease),
       });
       // It took too long: nothing of it can be spent.
-      if (!isAdded) await this.leases.giveBack(lease, units);
+      if (isAdded === false) await this.leases.giveBack(lease, units);
     } catch {
       // It is looked for again when it has expired.
     }
