@@ -4,12 +4,19 @@
 import type { Facts } from "sluice/rules";
 import { toIpv4Text } from "./ipv4.js";
 
-/** A method and a request target. Formats that read bytes make one for all lines that have the same. */
-export interface RequestLine {
+/** A method and a request target. Lines that have the same share one. */
+export class RequestLine {
   readonly method: string;
   readonly path: string;
   /** What the reader of the log found for it, kept with it so that it is at hand. */
-  memo: unknown;
+  memo: unknown = undefined;
+  /** Its number in the dictionary of batches, and that of the dictionary. */
+  serial = -1;
+
+  constructor(method: string, path: string) {
+    this.method = method;
+    this.path = path;
+  }
 }
 
 /** A line, read. What a log does not say is undefined. */
@@ -28,8 +35,8 @@ export class LogEntry implements Facts {
   headers: Record<string, string | undefined> | undefined = undefined;
   attributes: Record<string, string | undefined> | undefined = undefined;
   /**
-   * Method and path, the same object in lines that have the same; undefined for formats that don't make it. A reader that
-   * makes it leaves the rest to `fillIn`, when the line's turn has come.
+   * Method and path, the same object in lines that have the same. A format that does not make it fills in both instead;
+   * one that does leaves that to `fillIn`, when the line's turn has come.
    */
   line: RequestLine | undefined = undefined;
   /** The address as a number if it is one of IPv4, in the same way; NaN for others, and for formats that don't make it. */

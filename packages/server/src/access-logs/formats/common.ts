@@ -2,7 +2,7 @@
 // configurations of nginx add X-Forwarded-For as a third quoted field, which is read too.
 
 import { readIpv4 } from "../ipv4.js";
-import { type EntryNeeds, LogEntry, type RequestLine } from "../log-entry.js";
+import { type EntryNeeds, LogEntry, RequestLine } from "../log-entry.js";
 import type { FormatFacts, LineReader, LogFormat } from "../log-format.js";
 import {
   DASH,
@@ -209,7 +209,7 @@ function toAddress(bytes: Buffer, from: number, to: number): string | undefined 
 function toRequestLine(bytes: Buffer, from: number, to: number): RequestLine | undefined {
   const entry = new LogEntry();
   if (!readRequestLine(bytes, from, to, entry)) return undefined;
-  return { method: entry.method, path: entry.path, memo: undefined };
+  return new RequestLine(entry.method, entry.path);
 }
 
 function toUser(bytes: Buffer, from: number, to: number): string | undefined {

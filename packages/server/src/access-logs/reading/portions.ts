@@ -1,0 +1,2 @@
+import { readPortions } from "./read-portions.js";
+export const portionsOf = readPortions;
