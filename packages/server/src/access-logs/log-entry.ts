@@ -10,7 +10,7 @@ export class RequestLine {
   readonly path: string;
   /** What the reader of the log found for it, kept with it so that it is at hand. */
   memo: unknown = undefined;
-  /** Its number in the dictionary of batches, and that of the dictionary. */
+  /** Where batches are written: its place in their dictionary, and the number of the dictionary. */
   serial = -1;
 
   constructor(method: string, path: string) {
@@ -18,6 +18,8 @@ export class RequestLine {
     this.path = path;
   }
 }
+
+const NO_NOTES = new Int32Array(0);
 
 /** A line, read. What a log does not say is undefined. */
 export class LogEntry implements Facts {
@@ -41,6 +43,10 @@ export class LogEntry implements Facts {
   line: RequestLine | undefined = undefined;
   /** The address as a number if it is one of IPv4, in the same way; NaN for others, and for formats that don't make it. */
   ipv4 = Number.NaN;
+  /** A number by which the client is known in `clientNotes`; 0 if it has none. */
+  client = 0;
+  /** Two numbers for each client, 0 at first, for the reader of the log to fill in. */
+  clientNotes: Int32Array = NO_NOTES;
   /** Unix milliseconds. */
   atMs = 0;
   /** The addresses that proxies added, as X-Forwarded-For has them. */

@@ -62,8 +62,8 @@ export function restOf(line: string): "quoted" | "none" | undefined {
 }
 
 /** Room for the requests of most minutes, and for callers without an IPv4 address, in a few megabytes. */
-const ADDRESSES = { sets: 2_048, bytesMax: 56 };
-const REQUESTS = { sets: 8_192, bytesMax: 120 };
+const ADDRESSES_MAX = 8_192;
+const REQUESTS_MAX = 32_768;
 const NOTHING = Buffer.alloc(0);
 
 class CommonReader implements LineReader {
@@ -71,8 +71,8 @@ class CommonReader implements LineReader {
   readonly #needs: EntryNeeds;
   readonly #readsQuoted: boolean;
   readonly #times = new CommonTimes();
-  readonly #addresses = new Interned(ADDRESSES, toAddress);
-  readonly #lines = new Interned(REQUESTS, toRequestLine);
+  readonly #addresses = new Interned(ADDRESSES_MAX, toAddress);
+  readonly #lines = new Interned(REQUESTS_MAX, toRequestLine);
   /** The bytes that were read last, in words. */
   #bytes: Buffer = NOTHING;
   #view: DataView = new DataView(NOTHING.buffer, 0, 0);

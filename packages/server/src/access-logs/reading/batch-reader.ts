@@ -1,79 +1,112 @@
 // Reads batches row by row, as entries that are filled in again for each.
 
 import { LogEntry, RequestLine } from "../log-entry.js";
+import { PLACES_MAX } from "./dictionary.js";
 import {
+  type Added,
+  BATCH_ROWS,
   CLIENT,
   EXTRA_FACTS,
-  IPV4_NOTE,
   LINE,
   type LineBatch,
-  NOTES,
   ROW_WORDS,
-  STATUS_MASK,
+  STATUS,
 } from "./line-batch.js";
 
-/** What numbers of batches stand for. */
-interface Dictionary {
+/** A dictionary where batches are read. It goes with the last batch that needs it. */
+class Meanings<T> {
   readonly number: number;
-  readonly strings: (string | undefined)[];
-  readonly lines: RequestLine[];
+  readonly values: (T | undefined)[] = [undefined];
+
+  constructor(number: number) {
+    this.number = number;
+  }
 }
 
-/** A batch with its dictionary, which goes with the last batch that needs it. */
+/** A batch, with what its numbers stand for. */
 export interface OpenBatch extends LineBatch {
-  readonly meanings: Dictionary;
+  readonly lineOf: readonly (RequestLine | undefined)[];
+  readonly clientOf: readonly (string | number | undefined)[];
+  readonly stringOf: readonly (string | undefined)[];
+  readonly clientNotes: Int32Array;
 }
 
 /** Opens batches, in the order in which they were written. */
 export class BatchReader {
-  #dictionary: Dictionary = { number: -1, strings: [], lines: [] };
+  #lines = new Meanings<RequestLine>(-1);
+  #clients = new Meanings<string | number>(-1);
+  #strings = new Meanings<string>(-1);
+  #clientNotes = new Int32Array(0);
   readonly #plain = new LogEntry();
   readonly #full = new LogEntry();
 
-  /** Takes over the strings of a batch. */
+  /** Takes over what a batch adds to dictionaries. */
   open(batch: LineBatch): OpenBatch {
-    const { dictionary: number, newStrings, newLines } = batch;
-    if (number !== this.#dictionary.number)
-      this.#dictionary = { number, strings: [undefined], lines: [] };
-    const { strings, lines } = this.#dictionary;
-    for (const text of newStrings) strings.push(text);
-    for (let at = 0; at < newLines.length; at += 2)
-      lines.push(new RequestLine(newLines[at], newLines[at + 1]));
-    return { ...batch, meanings: this.#dictionary };
+    const { lines, clients, strings } = batch;
+    if (clients.dictionary !== this.#clients.number)
+      this.#clientNotes = new Int32Array(2 * (PLACES_MAX + BATCH_ROWS));
+    this.#lines = addTo(this.#lines, lines, toRequestLine);
+    this.#clients = addTo(this.#clients, clients, (client) => client);
+    this.#strings = addTo(this.#strings, strings, (text) => text);
+    return {
+      ...batch,
+      lineOf: this.#lines.values,
+      clientOf: this.#clients.values,
+      stringOf: this.#strings.values,
+      clientNotes: this.#clientNotes,
+    };
   }
 
   /** A row as an entry, which is filled in again for the next. */
   entryAt(batch: OpenBatch, row: number): LogEntry {
-    const { strings, lines } = batch.meanings;
     const entry = batch.extras === undefined ? this.#plain : this.#withExtras(batch, row);
     const { words } = batch;
     const at = row * ROW_WORDS;
-    const notes = words[at + NOTES];
-    const client = words[at + CLIENT];
-    const isIpv4 = (notes & IPV4_NOTE) !== 0;
-    entry.line = lines[words[at + LINE]];
+    const place = words[at + CLIENT];
+    const client = batch.clientOf[place];
+    const isIpv4 = typeof client === "number";
+    entry.line = batch.lineOf[words[at + LINE]];
     entry.ipv4 = isIpv4 ? client : Number.NaN;
-    entry.ip = isIpv4 ? undefined : strings[client];
-    entry.status = notes & STATUS_MASK;
+    entry.ip = isIpv4 ? undefined : client;
+    entry.client = place;
+    entry.clientNotes = batch.clientNotes;
+    entry.status = words[at + STATUS];
     entry.bodyBytes = batch.bodyBytes[row];
     entry.atMs = batch.timesMs[row];
     return entry;
   }
 
-  #withExtras({ extras = new Int32Array(0), names, meanings }: OpenBatch, row: number): LogEntry {
+  #withExtras(batch: OpenBatch, row: number): LogEntry {
     const entry = this.#full;
-    const { strings } = meanings;
+    const { extras = NONE, names, stringOf } = batch;
     const { headers, attributes } = names;
     let at = row * (EXTRA_FACTS.length + headers.length + attributes.length);
-    for (const fact of EXTRA_FACTS) entry[fact] = strings[extras[at++]];
+    for (const fact of EXTRA_FACTS) entry[fact] = stringOf[extras[at++]];
     const toRecord = (keys: readonly string[]) => {
       if (keys.length === 0) return undefined;
       const found: Record<string, string | undefined> = {};
-      for (const key of keys) found[key] = strings[extras[at++]];
+      for (const key of keys) found[key] = stringOf[extras[at++]];
       return found;
     };
     entry.headers = toRecord(headers);
     entry.attributes = toRecord(attributes);
     return entry;
   }
+}
+
+const NONE = new Int32Array(0);
+
+function addTo<T, From>(
+  meanings: Meanings<T>,
+  { dictionary, added }: Added<From>,
+  toMeaning: (from: From) => T,
+): Meanings<T> {
+  const all = dictionary === meanings.number ? meanings : new Meanings<T>(dictionary);
+  for (const each of added) all.values.push(toMeaning(each));
+  return all;
+}
+
+function toRequestLine(text: string): RequestLine {
+  const end = text.indexOf(" ");
+  return new RequestLine(text.slice(0, end), text.slice(end + 1));
 }

@@ -1,26 +1,21 @@
-// Writes entries into batches. The dictionary of a batch is bounded in strings and in characters, and starts again when it
-// is full: what clients can choose, such as paths, may be different in every line.
+// Writes entries into batches.
 
-import { type LogEntry, RequestLine } from "../log-entry.js";
+import type { LogEntry } from "../log-entry.js";
+import { Dictionary } from "./dictionary.js";
 import {
   BATCH_ROWS,
   CLIENT,
   EXTRA_FACTS,
   type ExtraNames,
-  IPV4_NOTE,
   LINE,
-  LINE_BYTES,
   type LineBatch,
-  NOTES,
   ROW_WORDS,
+  STATUS,
 } from "./line-batch.js";
 
-/** Places of a dictionary, for strings and for request lines each, beyond which the next batch starts another one. */
-const PLACES_MAX = 32_768;
-/** Characters of a dictionary, in the same way, and those that one batch adds to it. */
-const CHARACTERS_MAX = 2_097_152;
+/** Characters that one batch adds to dictionaries at most, but for its last line. */
 const BATCH_CHARACTERS_MAX = 524_288;
-/** Serial numbers of one dictionary: more than a batch can add to a full one. */
+/** More than the places of a dictionary. */
 const SERIALS = 2 ** 20;
 
 /** Writes the lines of one log after another. */
@@ -28,16 +23,11 @@ export class BatchWriter {
   /** Batches that are full. Whoever takes them away empties the list. */
   ready: LineBatch[] = [];
   #names: ExtraNames = { headers: [], attributes: [] };
-  #dictionary = 0;
-  #firstSerial = 0;
-  readonly #strings = new Map<string, number>();
-  readonly #linesByText = new Map<string, RequestLine>();
-  #lineCount = 0;
-  #characters = 0;
-  #newStrings: string[] = [];
-  #newLines: string[] = [];
-  #newCharacters = 0;
+  readonly #lines = new Dictionary<string>();
+  readonly #clients = new Dictionary<string | number>();
+  readonly #strings = new Dictionary<string>();
   #rows = 0;
+  #lineBytes = 0;
   #timesMs!: Float64Array;
   #bodyBytes!: Float64Array;
   #words!: Int32Array;
@@ -55,35 +45,34 @@ export class BatchWriter {
 
   /** Adds the request of a line of so many bytes. */
   add(entry: LogEntry, lineBytes: number): void {
-    const row = this.#rows;
-    const { ipv4, status } = entry;
-    const isIpv4 = !Number.isNaN(ipv4);
+    const row = this.#rows++;
     const words = this.#words;
     const at = row * ROW_WORDS;
+    this.#lineBytes += lineBytes;
     this.#timesMs[row] = entry.atMs;
     this.#bodyBytes[row] = entry.bodyBytes;
-    words[at + LINE] = this.#lineOf(entry);
-    words[at + CLIENT] = isIpv4 ? ipv4 : this.#stringOf(entry.ip);
-    words[at + NOTES] = isIpv4 ? status | IPV4_NOTE : status;
-    words[at + LINE_BYTES] = lineBytes;
+    words[at + LINE] = this.#placeOfLine(entry);
+    words[at + CLIENT] = this.#placeOfClient(entry);
+    words[at + STATUS] = entry.status;
     if (!entry.isPlain) this.#addExtras(entry, row);
-    this.#rows = row + 1;
-    if (row + 1 === BATCH_ROWS || this.#newCharacters >= BATCH_CHARACTERS_MAX) this.flush();
+    if (row + 1 === BATCH_ROWS || this.#addedCharacters >= BATCH_CHARACTERS_MAX) this.flush();
   }
 
   /** Ends the batch that is being written. */
   flush(): void {
-    if (this.#rows === 0) return;
+    const rows = this.#rows;
+    if (rows === 0) return;
     this.ready.push({
-      rows: this.#rows,
+      rows,
+      lineBytes: this.#lineBytes / rows,
       timesMs: this.#timesMs,
       bodyBytes: this.#bodyBytes,
       words: this.#words,
       extras: this.#extras,
       names: this.#names,
-      dictionary: this.#dictionary,
-      newStrings: this.#newStrings,
-      newLines: this.#newLines,
+      lines: this.#lines.endBatch(),
+      clients: this.#clients.endBatch(),
+      strings: this.#strings.endBatch(),
     });
     this.#begin();
   }
@@ -95,66 +84,38 @@ export class BatchWriter {
     this.#words = new Int32Array(buffer, BATCH_ROWS * 16, BATCH_ROWS * ROW_WORDS);
     this.#extras = undefined;
     this.#rows = 0;
-    this.#newStrings = [];
-    this.#newLines = [];
-    this.#characters += this.#newCharacters;
-    this.#newCharacters = 0;
-    const places = Math.max(this.#strings.size, this.#lineCount);
-    if (places >= PLACES_MAX || this.#characters >= CHARACTERS_MAX) this.#startDictionary();
+    this.#lineBytes = 0;
   }
 
-  #startDictionary(): void {
-    this.#dictionary++;
-    this.#firstSerial += SERIALS;
-    this.#strings.clear();
-    this.#linesByText.clear();
-    this.#lineCount = 0;
-    this.#characters = 0;
+  get #addedCharacters(): number {
+    const { addedCharacters } = this.#lines;
+    return addedCharacters + this.#clients.addedCharacters + this.#strings.addedCharacters;
   }
 
-  #lineOf(entry: LogEntry): number {
-    const line = entry.line ?? this.#findLine(entry);
-    // Those of dictionaries before this one are smaller.
-    const known = line.serial - this.#firstSerial;
-    return known >= 0 ? known : this.#addLine(line);
+  #placeOfLine({ line, method, path }: LogEntry): number {
+    if (line === undefined) return this.#lines.placeOf(`${method} ${path}`);
+    // Places in dictionaries before this one are smaller.
+    const firstSerial = this.#lines.number * SERIALS;
+    if (line.serial < firstSerial)
+      line.serial = firstSerial + this.#lines.placeOf(`${line.method} ${line.path}`);
+    return line.serial - firstSerial;
   }
 
-  #findLine({ method, path }: LogEntry): RequestLine {
-    const text = `${method} ${path}`;
-    let line = this.#linesByText.get(text);
-    if (line === undefined) {
-      line = new RequestLine(method, path);
-      this.#linesByText.set(text, line);
-    }
-    return line;
-  }
-
-  #addLine(line: RequestLine): number {
-    const number = this.#lineCount++;
-    line.serial = this.#firstSerial + number;
-    this.#newLines.push(line.method, line.path);
-    this.#newCharacters += line.path.length;
-    return number;
-  }
-
-  #stringOf(text: string | undefined): number {
-    if (text === undefined) return 0;
-    const known = this.#strings.get(text);
-    if (known !== undefined) return known;
-    const number = this.#strings.size + 1;
-    this.#strings.set(text, number);
-    this.#newStrings.push(text);
-    this.#newCharacters += text.length;
-    return number;
+  #placeOfClient({ ipv4, ip = "" }: LogEntry): number {
+    return this.#clients.placeOf(Number.isNaN(ipv4) ? ip : ipv4);
   }
 
   #addExtras(entry: LogEntry, row: number): void {
     const { headers, attributes } = this.#names;
     const width = EXTRA_FACTS.length + headers.length + attributes.length;
     this.#extras ??= new Int32Array(BATCH_ROWS * width);
+    const extras = this.#extras;
     let at = row * width;
-    for (const fact of EXTRA_FACTS) this.#extras[at++] = this.#stringOf(entry[fact]);
-    for (const name of headers) this.#extras[at++] = this.#stringOf(entry.headers?.[name]);
-    for (const name of attributes) this.#extras[at++] = this.#stringOf(entry.attributes?.[name]);
+    const put = (text: string | undefined) => {
+      extras[at++] = text === undefined ? 0 : this.#strings.placeOf(text);
+    };
+    for (const fact of EXTRA_FACTS) put(entry[fact]);
+    for (const name of headers) put(entry.headers?.[name]);
+    for (const name of attributes) put(entry.attributes?.[name]);
   }
 }

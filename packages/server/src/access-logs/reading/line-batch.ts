@@ -4,11 +4,8 @@
 /** Rows of a batch at most. */
 export const BATCH_ROWS = 2_048;
 
-/** Numbers of a row in `words`: request line, client, notes, and bytes of the line. */
-export const [LINE, CLIENT, NOTES, LINE_BYTES, ROW_WORDS] = [0, 1, 2, 3, 4];
-/** The notes are the status, and this bit if the client is an IPv4 address and not the number of a string. */
-export const IPV4_NOTE = 1 << 16;
-export const STATUS_MASK = 0xffff;
+/** Numbers of a row in `words`: places of its request line and of its client in their dictionaries, and the status. */
+export const [LINE, CLIENT, STATUS, ROW_WORDS] = [0, 1, 2, 3];
 
 /** Facts that few lines have, each a column of `extras`. Columns of headers and attributes follow. */
 export const EXTRA_FACTS = ["host", "user", "apiKey", "tenant", "tier", "forwardedFor"] as const;
@@ -19,21 +16,29 @@ export interface ExtraNames {
   readonly attributes: readonly string[];
 }
 
+/** What was added to a dictionary. The first of a dictionary has place 1. */
+export interface Added<T> {
+  /** A new dictionary begins empty when the one before it is full. */
+  readonly dictionary: number;
+  readonly added: readonly T[];
+}
+
 /** A batch. */
 export interface LineBatch {
   readonly rows: number;
+  /** Bytes of a line, on average. */
+  readonly lineBytes: number;
   readonly timesMs: Float64Array;
   readonly bodyBytes: Float64Array;
   readonly words: Int32Array;
-  /** Numbers of strings, 0 for none; undefined if no row has any. */
+  /** Places of strings, 0 for none; undefined if no row has any. */
   readonly extras: Int32Array | undefined;
   readonly names: ExtraNames;
-  /** The dictionary that the numbers are places in. A new one begins empty when the one before it is full. */
-  readonly dictionary: number;
-  /** Strings that were added to it; the first of a dictionary has number 1. */
-  readonly newStrings: readonly string[];
-  /** Methods and paths that were added, by turns; the first pair of a dictionary has number 0. */
-  readonly newLines: readonly string[];
+  /** Methods and paths, with a space between them. */
+  readonly lines: Added<string>;
+  /** Addresses, those of IPv4 as numbers. */
+  readonly clients: Added<string | number>;
+  readonly strings: Added<string>;
 }
 
 /** The buffers of a batch, which another thread takes over. */

@@ -13,6 +13,12 @@ const CHUNK_BYTES = 256 * 1024;
 /** Bytes by which the format is detected. */
 const HEAD_BYTES = 64 * 1024;
 
+/** A log in a file. */
+export interface StoredLog {
+  readonly path: string;
+  readonly isCompressed: boolean;
+}
+
 /** A log. */
 export interface LogSource {
   /** As it is called in messages. */
@@ -20,6 +26,8 @@ export interface LogSource {
   readonly format: LogFormat;
   /** Its size as it is stored; undefined for the standard input and other pipes. */
   readonly sizeBytes: number | undefined;
+  /** Where it is stored, so that another thread can read it; undefined for what can be read only here and once. */
+  readonly file: StoredLog | undefined;
   /**
    * Its bytes, decompressed, in chunks that are valid until the next is asked for. `onRead` is called with bytes as they
    * are stored. To be called once.
@@ -71,9 +79,17 @@ async function openFile(path: string, choice: FormatChoice): Promise<Opened> {
   const { size } = stats;
   const { head, isCompressed } = await readHeadOf(path);
   const format = mustDetect(path, head, choice);
-  const open: LogSource["open"] = (onRead) =>
-    isCompressed ? decompress(streamFile(path, onRead)) : readPlainFile(path, onRead);
-  return { source: { name: path, format, sizeBytes: size, open }, head };
+  const file: StoredLog = { path, isCompressed };
+  const open: LogSource["open"] = (onRead) => readStoredLog(file, onRead);
+  return { source: { name: path, format, sizeBytes: size, file, open }, head };
+}
+
+/** The bytes of a log in a file, as {@link LogSource.open} gives them. */
+export function readStoredLog(
+  { path, isCompressed }: StoredLog,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  return isCompressed ? decompress(streamFile(path, onRead)) : readPlainFile(path, onRead);
 }
 
 async function openStream(
@@ -88,7 +104,7 @@ async function openStream(
     onRead = listener;
     return withHead(head, rest);
   };
-  return { source: { name, format, sizeBytes: undefined, open }, head };
+  return { source: { name, format, sizeBytes: undefined, file: undefined, open }, head };
 }
 
 /** The format of a log without content, as after a rotation: it has no line that lacks what a rule needs. */

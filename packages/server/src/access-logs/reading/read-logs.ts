@@ -10,7 +10,8 @@ import {
   type MalformedLine,
   type ReadFile,
 } from "./log-portion.js";
-import { portionsOf } from "./portions.js";
+import { isForThread, readInThread } from "./reading-in-thread.js";
+import { readPortions } from "./read-portions.js";
 import { REORDER_BOUNDS, type ReorderBounds, ReorderBuffer } from "./reorder-buffer.js";
 
 /** What was read. */
@@ -60,7 +61,8 @@ export async function readLogs(
   options: ReadOptions,
 ): Promise<ReadSummary> {
   const reading = new Reading(options);
-  for await (const portion of portionsOf(sources, options.needs)) reading.add(portion);
+  const read = isForThread(sources) ? readInThread : readPortions;
+  for await (const portion of read(sources, options.needs)) reading.add(portion);
   return reading.end();
 }
 

@@ -11,9 +11,12 @@ const SHOWN_MAX = 120;
 /** Bytes after which a portion is passed on, however few requests are in it, so that progress can be shown. */
 const PORTION_BYTES_MAX = 4 * 1024 * 1024;
 
+/** A log as far as reading it needs. */
+export type LogToRead = Pick<LogSource, "name" | "format" | "open">;
+
 /** Reads logs to their ends. */
 export async function* readPortions(
-  sources: readonly LogSource[],
+  sources: readonly LogToRead[],
   needs: EntryNeeds,
 ): AsyncGenerator<LogPortion> {
   const writer = new BatchWriter();
@@ -22,7 +25,7 @@ export async function* readPortions(
 
 /** A log while it is read. Its reader takes megabytes, and goes with it. */
 class OpenLog {
-  readonly #source: LogSource;
+  readonly #source: LogToRead;
   readonly #reader: LineReader;
   readonly #writer: BatchWriter;
   /** Filled in again for each line. */
@@ -32,7 +35,7 @@ class OpenLog {
   #malformedLines: MalformedLine[] = [];
   #storedBytes = 0;
 
-  constructor(source: LogSource, needs: EntryNeeds, writer: BatchWriter) {
+  constructor(source: LogToRead, needs: EntryNeeds, writer: BatchWriter) {
     this.#source = source;
     this.#reader = source.format.createReader(needs);
     this.#writer = writer;

@@ -3,7 +3,6 @@
 
 import type { OpenBatch } from "./batch-reader.js";
 import { JumpGuard } from "./jump-guard.js";
-import { LINE_BYTES, ROW_WORDS } from "./line-batch.js";
 
 /** How far requests are put in order. */
 export interface ReorderBounds {
@@ -136,8 +135,7 @@ export class ReorderBuffer {
   }
 
   #bytesOf(place: number): number {
-    const { words } = (this.#held[place >>> ROW_BITS] as Held).batch;
-    return words[(place & ROW_MASK) * ROW_WORDS + LINE_BYTES];
+    return (this.#held[place >>> ROW_BITS] as Held).batch.lineBytes;
   }
 
   #dropFirst(taken: number): void {

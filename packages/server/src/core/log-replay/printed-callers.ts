@@ -64,9 +64,25 @@ export class PrintedCallers {
   }
 
   /** The caller of a request, valid until the next is asked for; undefined if it can't be counted by its address. */
-  of({ ipv4, ip }: LogEntry): PrintedCaller | undefined {
-    this.#caller.ipv4 = ipv4;
-    this.#caller.text = ip;
+  of(entry: LogEntry): PrintedCaller | undefined {
+    const { client, clientNotes: notes } = entry;
+    const caller = this.#caller;
+    caller.ipv4 = entry.ipv4;
+    caller.text = entry.ip;
+    if (client === 0) return this.#look(entry);
+    const at = 2 * client;
+    caller.low = notes[at];
+    caller.high = notes[at + 1];
+    caller.isNew = false;
+    if ((caller.low | caller.high) !== 0) return caller;
+    const found = this.#look(entry);
+    if (found === undefined) return undefined;
+    notes[at] = found.low;
+    notes[at + 1] = found.high;
+    return found;
+  }
+
+  #look({ ipv4, ip }: LogEntry): PrintedCaller | undefined {
     if (!Number.isNaN(ipv4)) return this.#find(ipv4, 0);
     if (ip === undefined) return undefined;
     // Found by another print: two callers meet as rarely as two keys do in the store itself.

@@ -1,2 +1,0 @@
-import { readPortions } from "./read-portions.js";
-export const portionsOf = readPortions;

@@ -1,0 +1,53 @@
+// The thread that reads the lines of logs; see reading-in-thread.ts, which starts it.
+
+import { on, once } from "node:events";
+import { type MessagePort, parentPort, workerData } from "node:worker_threads";
+import { formatOf } from "../formats/detect.js";
+import { buffersOf } from "./line-batch.js";
+import { readStoredLog } from "./log-source.js";
+import { type LogToRead, readPortions } from "./read-portions.js";
+import type { Chunk, ForThread, FromThread, ThreadLog } from "./thread-messages.js";
+
+/** Portions that may wait to be taken. */
+const PORTIONS_AHEAD_MAX = 8;
+/** Chunks that are asked for ahead. */
+const CHUNKS_AHEAD = 4;
+
+if (parentPort !== null) void readFor(parentPort, workerData as ForThread);
+
+async function readFor(port: MessagePort, { logs, needs }: ForThread): Promise<void> {
+  const say = (message: FromThread, buffers: ArrayBuffer[] = []) =>
+    port.postMessage(message, buffers);
+  let ahead = 0;
+  port.on("message", () => ahead--);
+  try {
+    for await (const portion of readPortions(logs.map(toLog), needs)) {
+      say(portion, portion.batches.flatMap(buffersOf));
+      ahead++;
+      while (ahead >= PORTIONS_AHEAD_MAX) await once(port, "message");
+    }
+    say("end");
+  } catch (error) {
+    if ((error as { syscall?: unknown }).syscall === undefined) throw error;
+    say({ failed: { ...(error as object) }, message: (error as Error).message });
+  }
+}
+
+function toLog({ name, format, from }: ThreadLog): LogToRead {
+  return {
+    name,
+    format: { ...formatOf(format.name, format.fields), title: format.title },
+    open: (onRead) => ("file" in from ? readStoredLog(from.file, onRead) : readPassed(from.port)),
+  };
+}
+
+async function* readPassed(port: MessagePort): AsyncGenerator<Buffer> {
+  for (let asked = 0; asked < CHUNKS_AHEAD; asked++) port.postMessage("next");
+  for await (const [message] of on(port, "message")) {
+    const chunk = message as Chunk;
+    if (chunk === null) return;
+    if ("damage" in chunk) throw new Error(chunk.damage);
+    yield Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    port.postMessage("next");
+  }
+}
