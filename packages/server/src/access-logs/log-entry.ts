@@ -19,7 +19,13 @@ export class RequestLine {
   }
 }
 
-const NO_NOTES = new Int32Array(0);
+/** Clients that many lines have in common. */
+export interface ClientList {
+  /** As numbers if they are addresses of IPv4. */
+  readonly addresses: readonly (string | number | undefined)[];
+  /** Two numbers for each client, 0 at first, for the reader of the log to fill in. */
+  readonly notes: Int32Array;
+}
 
 /** A line, read. What a log does not say is undefined. */
 export class LogEntry implements Facts {
@@ -43,10 +49,10 @@ export class LogEntry implements Facts {
   line: RequestLine | undefined = undefined;
   /** The address as a number if it is one of IPv4, in the same way; NaN for others, and for formats that don't make it. */
   ipv4 = Number.NaN;
-  /** A number by which the client is known in `clientNotes`; 0 if it has none. */
+  /** Who the client is, until `fillIn` says its address; undefined while it is read and once it was found behind a proxy. */
+  clients: ClientList | undefined = undefined;
+  /** Its place in this list. */
   client = 0;
-  /** Two numbers for each client, 0 at first, for the reader of the log to fill in. */
-  clientNotes: Int32Array = NO_NOTES;
   /** Unix milliseconds. */
   atMs = 0;
   /** The addresses that proxies added, as X-Forwarded-For has them. */
@@ -58,14 +64,16 @@ export class LogEntry implements Facts {
   /** Whether `line`, the address, the time, the status and the size are all that the line says. */
   isPlain = false;
 
-  /** Fills in method, path and address where `line` and `ipv4` have them. */
+  /** Fills in method, path and address where `line`, `ipv4` and `clients` have them. */
   fillIn(): this {
-    const { line, ipv4 } = this;
+    const { line, ipv4, clients, client } = this;
     if (line !== undefined) {
       this.method = line.method;
       this.path = line.path;
     }
-    if (!Number.isNaN(ipv4)) this.ip = toIpv4Text(ipv4);
+    const address = clients === undefined ? ipv4 : clients.addresses[client];
+    if (typeof address === "string") this.ip = address;
+    else if (address !== undefined && !Number.isNaN(address)) this.ip = toIpv4Text(address);
     return this;
   }
 }

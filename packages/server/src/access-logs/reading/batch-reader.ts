@@ -1,6 +1,6 @@
 // Reads batches row by row, as entries that are filled in again for each.
 
-import { LogEntry, RequestLine } from "../log-entry.js";
+import { type ClientList, LogEntry, RequestLine } from "../log-entry.js";
 import { PLACES_MAX } from "./dictionary.js";
 import {
   type Added,
@@ -12,6 +12,8 @@ import {
   ROW_WORDS,
   STATUS,
 } from "./line-batch.js";
+
+const NONE = new Int32Array(0);
 
 /** A dictionary where batches are read. It goes with the last batch that needs it. */
 class Meanings<T> {
@@ -26,9 +28,8 @@ class Meanings<T> {
 /** A batch, with what its numbers stand for. */
 export interface OpenBatch extends LineBatch {
   readonly lineOf: readonly (RequestLine | undefined)[];
-  readonly clientOf: readonly (string | number | undefined)[];
+  readonly clientList: ClientList;
   readonly stringOf: readonly (string | undefined)[];
-  readonly clientNotes: Int32Array;
 }
 
 /** Opens batches, in the order in which they were written. */
@@ -36,24 +37,26 @@ export class BatchReader {
   #lines = new Meanings<RequestLine>(-1);
   #clients = new Meanings<string | number>(-1);
   #strings = new Meanings<string>(-1);
-  #clientNotes = new Int32Array(0);
+  #clientList: ClientList = { addresses: [], notes: NONE };
   readonly #plain = new LogEntry();
   readonly #full = new LogEntry();
 
   /** Takes over what a batch adds to dictionaries. */
   open(batch: LineBatch): OpenBatch {
     const { lines, clients, strings } = batch;
-    if (clients.dictionary !== this.#clients.number)
-      this.#clientNotes = new Int32Array(2 * (PLACES_MAX + BATCH_ROWS));
+    const known = this.#clients;
+    this.#clients = addTo(known, clients, (client) => client);
+    if (this.#clients !== known) {
+      const notes = new Int32Array(2 * (PLACES_MAX + BATCH_ROWS));
+      this.#clientList = { addresses: this.#clients.values, notes };
+    }
     this.#lines = addTo(this.#lines, lines, toRequestLine);
-    this.#clients = addTo(this.#clients, clients, (client) => client);
     this.#strings = addTo(this.#strings, strings, (text) => text);
     return {
       ...batch,
       lineOf: this.#lines.values,
-      clientOf: this.#clients.values,
+      clientList: this.#clientList,
       stringOf: this.#strings.values,
-      clientNotes: this.#clientNotes,
     };
   }
 
@@ -62,14 +65,9 @@ export class BatchReader {
     const entry = batch.extras === undefined ? this.#plain : this.#withExtras(batch, row);
     const { words } = batch;
     const at = row * ROW_WORDS;
-    const place = words[at + CLIENT];
-    const client = batch.clientOf[place];
-    const isIpv4 = typeof client === "number";
     entry.line = batch.lineOf[words[at + LINE]];
-    entry.ipv4 = isIpv4 ? client : Number.NaN;
-    entry.ip = isIpv4 ? undefined : client;
-    entry.client = place;
-    entry.clientNotes = batch.clientNotes;
+    entry.client = words[at + CLIENT];
+    entry.clients = batch.clientList;
     entry.status = words[at + STATUS];
     entry.bodyBytes = batch.bodyBytes[row];
     entry.atMs = batch.timesMs[row];
@@ -93,8 +91,6 @@ export class BatchReader {
     return entry;
   }
 }
-
-const NONE = new Int32Array(0);
 
 function addTo<T, From>(
   meanings: Meanings<T>,

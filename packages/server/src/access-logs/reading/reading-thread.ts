@@ -2,10 +2,10 @@
 
 import { on, once } from "node:events";
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { formatOf } from "../formats/detect.js";
+import { loadFormat } from "../formats/load-format.js";
 import { buffersOf } from "./line-batch.js";
-import { readStoredLog } from "./log-source.js";
 import { type LogToRead, readPortions } from "./read-portions.js";
+import { readStoredLog } from "./stored-log.js";
 import type { Chunk, ForThread, FromThread, ThreadLog } from "./thread-messages.js";
 
 /** Portions that may wait to be taken. */
@@ -21,7 +21,7 @@ async function readFor(port: MessagePort, { logs, needs }: ForThread): Promise<v
   let ahead = 0;
   port.on("message", () => ahead--);
   try {
-    for await (const portion of readPortions(logs.map(toLog), needs)) {
+    for await (const portion of readPortions(await Promise.all(logs.map(toLog)), needs)) {
       say(portion, portion.batches.flatMap(buffersOf));
       ahead++;
       while (ahead >= PORTIONS_AHEAD_MAX) await once(port, "message");
@@ -33,10 +33,11 @@ async function readFor(port: MessagePort, { logs, needs }: ForThread): Promise<v
   }
 }
 
-function toLog({ name, format, from }: ThreadLog): LogToRead {
+async function toLog({ name, format, from }: ThreadLog): Promise<LogToRead> {
+  const loaded = await loadFormat(format.name, format.fields);
   return {
     name,
-    format: { ...formatOf(format.name, format.fields), title: format.title },
+    format: { ...loaded, title: format.title },
     open: (onRead) => ("file" in from ? readStoredLog(from.file, onRead) : readPassed(from.port)),
   };
 }

@@ -5,7 +5,7 @@ import type { FieldMap } from "../formats/field-map.js";
 import type { EntryNeeds } from "../log-entry.js";
 import type { FormatName } from "../log-format.js";
 import type { LogPortion } from "./log-portion.js";
-import type { StoredLog } from "./log-source.js";
+import type { StoredLog } from "./stored-log.js";
 
 /** A log that the thread reads: a file, or chunks that come to a port. */
 export interface ThreadLog {
