@@ -8,8 +8,6 @@ import { toIpv4Text } from "./ipv4.js";
 export class RequestLine {
   readonly method: string;
   readonly path: string;
-  /** What the reader of the log found for it, kept with it so that it is at hand. */
-  memo: unknown = undefined;
   /** Where batches are written: its place in their dictionary, and the number of the dictionary. */
   serial = -1;
 
@@ -17,6 +15,13 @@ export class RequestLine {
     this.method = method;
     this.path = path;
   }
+}
+
+/** Methods and request targets that many lines have in common. */
+export interface LineList {
+  readonly lines: readonly (RequestLine | undefined)[];
+  /** What the reader of the log keeps for each, at the same place. */
+  readonly memos: unknown[];
 }
 
 /** Clients that many lines have in common. */
@@ -42,16 +47,17 @@ export class LogEntry implements Facts {
   /** Only those that are needed, by lower-case name. */
   headers: Record<string, string | undefined> | undefined = undefined;
   attributes: Record<string, string | undefined> | undefined = undefined;
-  /**
-   * Method and path, the same object in lines that have the same. A format that does not make it fills in both instead;
-   * one that does leaves that to `fillIn`, when the line's turn has come.
-   */
+  /** Method and path, while it is read; undefined for formats that fill in both instead. */
   line: RequestLine | undefined = undefined;
+  /** What it asked for, until `fillIn` says its method and path; undefined while it is read. */
+  lines: LineList | undefined = undefined;
+  /** Its place in this list. */
+  lineAt = 0;
   /** The address as a number if it is one of IPv4, in the same way; NaN for others, and for formats that don't make it. */
   ipv4 = Number.NaN;
   /** Who the client is, until `fillIn` says its address; undefined while it is read and once it was found behind a proxy. */
   clients: ClientList | undefined = undefined;
-  /** Its place in this list. */
+  /** Its place in that list. */
   client = 0;
   /** Unix milliseconds. */
   atMs = 0;
@@ -64,9 +70,10 @@ export class LogEntry implements Facts {
   /** Whether `line`, the address, the time, the status and the size are all that the line says. */
   isPlain = false;
 
-  /** Fills in method, path and address where `line`, `ipv4` and `clients` have them. */
+  /** Fills in method, path and address where lists, `line` or `ipv4` have them. */
   fillIn(): this {
-    const { line, ipv4, clients, client } = this;
+    const { ipv4, clients, client } = this;
+    const line = this.line ?? this.lines?.lines[this.lineAt];
     if (line !== undefined) {
       this.method = line.method;
       this.path = line.path;

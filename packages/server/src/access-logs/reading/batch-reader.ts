@@ -1,6 +1,6 @@
 // Reads batches row by row, as entries that are filled in again for each.
 
-import { type ClientList, LogEntry, RequestLine } from "../log-entry.js";
+import { type ClientList, type LineList, LogEntry, RequestLine } from "../log-entry.js";
 import { PLACES_MAX } from "./dictionary.js";
 import {
   type Added,
@@ -27,7 +27,7 @@ class Meanings<T> {
 
 /** A batch, with what its numbers stand for. */
 export interface OpenBatch extends LineBatch {
-  readonly lineOf: readonly (RequestLine | undefined)[];
+  readonly lineList: LineList;
   readonly clientList: ClientList;
   readonly stringOf: readonly (string | undefined)[];
 }
@@ -37,6 +37,7 @@ export class BatchReader {
   #lines = new Meanings<RequestLine>(-1);
   #clients = new Meanings<string | number>(-1);
   #strings = new Meanings<string>(-1);
+  #lineList: LineList = { lines: [], memos: [] };
   #clientList: ClientList = { addresses: [], notes: NONE };
   readonly #plain = new LogEntry();
   readonly #full = new LogEntry();
@@ -50,11 +51,15 @@ export class BatchReader {
       const notes = new Int32Array(2 * (PLACES_MAX + BATCH_ROWS));
       this.#clientList = { addresses: this.#clients.values, notes };
     }
-    this.#lines = addTo(this.#lines, lines, toRequestLine);
+    const knownLines = this.#lines;
+    this.#lines = addTo(knownLines, lines, toRequestLine);
+    if (this.#lines !== knownLines) this.#lineList = { lines: this.#lines.values, memos: [] };
+    const { memos } = this.#lineList;
+    while (memos.length < this.#lines.values.length) memos.push(undefined);
     this.#strings = addTo(this.#strings, strings, (text) => text);
     return {
       ...batch,
-      lineOf: this.#lines.values,
+      lineList: this.#lineList,
       clientList: this.#clientList,
       stringOf: this.#strings.values,
     };
@@ -65,7 +70,8 @@ export class BatchReader {
     const entry = batch.extras === undefined ? this.#plain : this.#withExtras(batch, row);
     const { words } = batch;
     const at = row * ROW_WORDS;
-    entry.line = batch.lineOf[words[at + LINE]];
+    entry.lineAt = words[at + LINE];
+    entry.lines = batch.lineList;
     entry.client = words[at + CLIENT];
     entry.clients = batch.clientList;
     entry.status = words[at + STATUS];
