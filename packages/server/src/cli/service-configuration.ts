@@ -2,7 +2,8 @@
 // unknown field, and not one of the reports would say what to do.
 
 /** Sections that a configuration has and a rule file can't have. */
-const SECTIONS = /^(?:\{?\s*")?(?:server|gateway|decision|envoy|admin|upstreams|routes|store)"?\s*:/m;
+const SECTIONS =
+  /^(?:\{?\s*")?(?:server|gateway|decision|envoy|admin|upstreams|routes|store)"?\s*:/m;
 const RULE_FILE = /^rules:\s*(?:\{\s*)?file:\s*["']?([^"'\s},]+)/m;
 
 /** What to do with a file whose rules can't be used; undefined if it does not look like a configuration. */

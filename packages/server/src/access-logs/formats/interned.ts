@@ -41,7 +41,8 @@ export class Interned<T> {
     for (let probe = 0; probe < PROBES_MAX; probe++) {
       const number = slots[slot + 1];
       if (number === 0) return this.#meet(bytes, from, to, slot, hash);
-      if (slots[slot] === hash && this.#isAt(number, view, from, to)) return this.#values[number - 1];
+      if (slots[slot] === hash && this.#isAt(number, view, from, to))
+        return this.#values[number - 1];
       slot = (slot + 2) & mask;
     }
     return this.#make(bytes, from, to);

@@ -3,15 +3,15 @@
 
 import type { EntryNeeds, LogEntry } from "../log-entry.js";
 import { BatchReader, type OpenBatch } from "./batch-reader.js";
-import type { LogSource } from "./log-source.js";
 import {
   type LogPortion,
   MALFORMED_KEPT_MAX,
   type MalformedLine,
   type ReadFile,
 } from "./log-portion.js";
-import { isForThread, readInThread } from "./reading-in-thread.js";
+import type { LogSource } from "./log-source.js";
 import { readPortions } from "./read-portions.js";
+import { isForThread, readInThread } from "./reading-in-thread.js";
 import { REORDER_BOUNDS, type ReorderBounds, ReorderBuffer } from "./reorder-buffer.js";
 
 /** What was read. */

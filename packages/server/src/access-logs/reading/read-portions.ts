@@ -3,9 +3,9 @@
 import { type EntryNeeds, LogEntry } from "../log-entry.js";
 import type { LineReader } from "../log-format.js";
 import { BatchWriter } from "./batch-writer.js";
+import { LineSplitter } from "./line-splitter.js";
 import { type LogPortion, MALFORMED_KEPT_MAX, type MalformedLine } from "./log-portion.js";
 import type { LogSource } from "./log-source.js";
-import { LineSplitter } from "./line-splitter.js";
 
 const SHOWN_MAX = 120;
 /** Bytes after which a portion is passed on, however few requests are in it, so that progress can be shown. */

@@ -94,7 +94,10 @@ export class ReorderBuffer {
   #keep(place: number, atMs: number): void {
     const { windowMs, linesMax, bytesMax } = this.#bounds;
     this.#bytesHeld += this.#bytesOf(place);
-    if (windowMs === 0) return this.#takeOut(place, atMs);
+    if (windowMs === 0) {
+      this.#takeOut(place, atMs);
+      return;
+    }
     const at = this.#count++;
     this.#timesMs[at] = atMs;
     this.#places[at] = place;

@@ -60,10 +60,7 @@ function peekIpv6Prefix(document: RulesDocument): number {
   return (given === undefined ? undefined : shape.read(given, aside)) ?? (byDefault as number);
 }
 
-function checkIds(
-  written: readonly (readonly Pick<Rule, "id" | "place">[])[],
-  spot: Spot,
-): void {
+function checkIds(written: readonly (readonly Pick<Rule, "id" | "place">[])[], spot: Spot): void {
   const places = new Map<string, string | undefined>();
   for (const [i, rules] of written.entries()) {
     for (const { id, place } of rules) {

@@ -47,7 +47,9 @@ describe("sluice replay", () => {
       const path = write("sluice.yaml", text);
       const { code, err } = await sluice(["replay", log, "--rules", path]);
       expect(code).toBe(1);
-      expect(err).toContain(`${path} is the configuration of a service, not a rule file; ${instead}\n`);
+      expect(err).toContain(
+        `${path} is the configuration of a service, not a rule file; ${instead}\n`,
+      );
       expect(err.trim().split("\n")).toHaveLength(1);
     }
   });

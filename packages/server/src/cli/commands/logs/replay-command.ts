@@ -12,8 +12,8 @@ import { createHashKey } from "../../../telemetry/log/key-hash.js";
 import { newSecret } from "../../../telemetry/random.js";
 import { CommandError, EXIT, type Finish, usageError } from "../../exit.js";
 import { nameOf, readText } from "../../files.js";
-import { type Terminal, writeLine } from "../../terminal/terminal.js";
 import { adviseOnConfiguration } from "../../service-configuration.js";
+import { type Terminal, writeLine } from "../../terminal/terminal.js";
 import { formatReplay } from "../../text/replay.js";
 import { addLogOptions, failOnRules, type LogFlags, readNamedLogs } from "./log-options.js";
 

@@ -62,7 +62,8 @@ function toOverview({ series, against, fromMs }: ReplayReport): Markup {
   ]);
   return html`<section><h2>Over time</h2>
 ${plotWithAxes(drawing, {
-  times: fromMs === null ? [] : TIMES.map((share) => time(fromMs + share * requests.length * stepMs)),
+  times:
+    fromMs === null ? [] : TIMES.map((share) => time(fromMs + share * requests.length * stepMs)),
   most: `${perSecond(Math.max(0, ...requests), stepMs)} requests a second`,
 })}
 <p class="key"><i class="all"></i> requests in ${formatDuration(stepMs)} <i class="refused"></i> refused${
