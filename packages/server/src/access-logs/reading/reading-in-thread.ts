@@ -35,7 +35,9 @@ export async function* readInThread(
   const logs = sources.map((source) => toThreadLog(source, passed));
   const workerData: ForThread = { logs, needs };
   const transferList = logs.flatMap(({ from }) => ("port" in from ? [from.port] : []));
-  const thread = new Worker(THREAD, { workerData, transferList, resourceLimits: MEMORY });
+  // Options of this process, such as the input type of a program in them, are not meant for the thread.
+  const options = { execArgv: [], resourceLimits: MEMORY };
+  const thread = new Worker(THREAD, { ...options, workerData, transferList });
   passed.onFailure = () => void thread.terminate();
   try {
     for await (const [message] of on(thread, "message", { close: ["exit"] })) {
