@@ -32,7 +32,7 @@ export interface LogFormat {
   /** In words: `nginx combined`. */
   readonly title: string;
   readonly facts: FormatFacts;
-  /** Of a format whose fields are named by whoever reads it. */
+  /** Of a format that is JSON. */
   readonly fields?: FieldMap;
   /** A reader of its lines. It remembers the line before, so that each file has its own. */
   createReader(needs: EntryNeeds): LineReader;

@@ -37,7 +37,7 @@ export class JumpGuard {
     this.#pass(place, atMs);
   }
 
-  /** Lets all lines pass. A jump at the very end is believed. */
+  /** Lets all lines pass. A jump at the very end counts. */
   end(): void {
     if (this.#isDoubting) this.#settle(this.#places.length === 1);
   }

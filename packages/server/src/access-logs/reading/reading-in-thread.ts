@@ -18,7 +18,7 @@ const hasThread = existsSync(THREAD) && availableParallelism() > 1;
 /** From how many bytes on logs are read in a thread: starting one takes longer than to read fewer. */
 const THREAD_BYTES_MIN = 4_000_000;
 /** The thread makes nothing that lives long but dictionaries. */
-const MEMORY = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 256 };
+const MEMORY = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 256 };
 
 /** Whether logs are long enough to be read in a thread, or may be. */
 export function isForThread(sources: readonly LogSource[]): boolean {
