@@ -5,7 +5,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { loadFormat } from "../formats/load-format.js";
 import { buffersOf } from "./line-batch.js";
 import { type LogToRead, readPortions } from "./read-portions.js";
-import { readStoredLog } from "./stored-log.js";
+import { readStoredLogInThread } from "./stored-log.js";
 import type { Chunk, ForThread, FromThread, ThreadLog } from "./thread-messages.js";
 
 /** Portions that may wait to be taken. */
@@ -38,7 +38,8 @@ async function toLog({ name, format, from }: ThreadLog): Promise<LogToRead> {
   return {
     name,
     format: { ...loaded, title: format.title },
-    open: (onRead) => ("file" in from ? readStoredLog(from.file, onRead) : readPassed(from.port)),
+    open: (onRead) =>
+      "file" in from ? readStoredLogInThread(from.file, onRead) : readPassed(from.port),
   };
 }
 
