@@ -4,12 +4,32 @@
 import type { Facts } from "sluice/rules";
 import { toIpv4Text } from "./ipv4.js";
 
-/** A method and a request target. Formats that read bytes make one for all lines that have the same. */
-export interface RequestLine {
+/** A method and a request target. Lines that have the same share one. */
+export class RequestLine {
   readonly method: string;
   readonly path: string;
-  /** What the reader of the log found for it, kept with it so that it is at hand. */
-  memo: unknown;
+  /** Where batches are written: its place in their dictionary, and the number of the dictionary. */
+  serial = -1;
+
+  constructor(method: string, path: string) {
+    this.method = method;
+    this.path = path;
+  }
+}
+
+/** Methods and request targets that many lines have in common. */
+export interface LineList {
+  readonly lines: readonly (RequestLine | undefined)[];
+  /** What the reader of the log keeps for each, at the same place. */
+  readonly memos: unknown[];
+}
+
+/** Clients that many lines have in common. */
+export interface ClientList {
+  /** As numbers if they are addresses of IPv4. */
+  readonly addresses: readonly (string | number | undefined)[];
+  /** Two numbers for each client, 0 at first, for the reader of the log to fill in. */
+  readonly notes: Int32Array;
 }
 
 /** A line, read. What a log does not say is undefined. */
@@ -27,13 +47,18 @@ export class LogEntry implements Facts {
   /** Only those that are needed, by lower-case name. */
   headers: Record<string, string | undefined> | undefined = undefined;
   attributes: Record<string, string | undefined> | undefined = undefined;
-  /**
-   * Method and path, the same object in lines that have the same; undefined for formats that don't make it. A reader that
-   * makes it leaves the rest to `fillIn`, when the line's turn has come.
-   */
+  /** Method and path, while it is read; undefined for formats that fill in both instead. */
   line: RequestLine | undefined = undefined;
+  /** What it asked for, until `fillIn` says its method and path; undefined while it is read. */
+  lines: LineList | undefined = undefined;
+  /** Its place in this list. */
+  lineAt = 0;
   /** The address as a number if it is one of IPv4, in the same way; NaN for others, and for formats that don't make it. */
   ipv4 = Number.NaN;
+  /** Who the client is, until `fillIn` says its address; undefined while it is read and once it was found behind a proxy. */
+  clients: ClientList | undefined = undefined;
+  /** Its place in that list. */
+  client = 0;
   /** Unix milliseconds. */
   atMs = 0;
   /** The addresses that proxies added, as X-Forwarded-For has them. */
@@ -45,14 +70,17 @@ export class LogEntry implements Facts {
   /** Whether `line`, the address, the time, the status and the size are all that the line says. */
   isPlain = false;
 
-  /** Fills in method, path and address where `line` and `ipv4` have them. */
+  /** Fills in method, path and address where lists, `line` or `ipv4` have them. */
   fillIn(): this {
-    const { line, ipv4 } = this;
+    const { ipv4, clients, client } = this;
+    const line = this.line ?? this.lines?.lines[this.lineAt];
     if (line !== undefined) {
       this.method = line.method;
       this.path = line.path;
     }
-    if (!Number.isNaN(ipv4)) this.ip = toIpv4Text(ipv4);
+    const address = clients === undefined ? ipv4 : clients.addresses[client];
+    if (typeof address === "string") this.ip = address;
+    else if (address !== undefined && !Number.isNaN(address)) this.ip = toIpv4Text(address);
     return this;
   }
 }

@@ -1,6 +1,7 @@
 // What a format of access logs is: how its lines are read, and which facts they have. Lines are bytes, which are read
 // while the processor still has them in its cache, and never again.
 
+import type { FieldMap } from "./formats/field-map.js";
 import type { EntryNeeds, LogEntry } from "./log-entry.js";
 
 /** The formats by the names that the command knows. */
@@ -31,6 +32,8 @@ export interface LogFormat {
   /** In words: `nginx combined`. */
   readonly title: string;
   readonly facts: FormatFacts;
+  /** Of a format that is JSON. */
+  readonly fields?: FieldMap;
   /** A reader of its lines. It remembers the line before, so that each file has its own. */
   createReader(needs: EntryNeeds): LineReader;
 }

@@ -28,6 +28,7 @@ export class LoggedClients {
     if (entry.forwardedFor !== undefined) this.#isForwarded = true;
     const { ip: peer } = entry.fillIn();
     entry.ipv4 = Number.NaN;
+    entry.clients = undefined;
     entry.ip = this.#addresses.of({
       method: entry.method,
       target: entry.path,

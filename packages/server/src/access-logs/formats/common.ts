@@ -2,7 +2,7 @@
 // configurations of nginx add X-Forwarded-For as a third quoted field, which is read too.
 
 import { readIpv4 } from "../ipv4.js";
-import { type EntryNeeds, LogEntry, type RequestLine } from "../log-entry.js";
+import { type EntryNeeds, LogEntry, RequestLine } from "../log-entry.js";
 import type { FormatFacts, LineReader, LogFormat } from "../log-format.js";
 import {
   DASH,
@@ -62,8 +62,8 @@ export function restOf(line: string): "quoted" | "none" | undefined {
 }
 
 /** Room for the requests of most minutes, and for callers without an IPv4 address, in a few megabytes. */
-const ADDRESSES = { sets: 2_048, bytesMax: 56 };
-const REQUESTS = { sets: 8_192, bytesMax: 120 };
+const ADDRESSES_MAX = 8_192;
+const REQUESTS_MAX = 32_768;
 const NOTHING = Buffer.alloc(0);
 
 class CommonReader implements LineReader {
@@ -71,8 +71,8 @@ class CommonReader implements LineReader {
   readonly #needs: EntryNeeds;
   readonly #readsQuoted: boolean;
   readonly #times = new CommonTimes();
-  readonly #addresses = new Interned(ADDRESSES, toAddress);
-  readonly #lines = new Interned(REQUESTS, toRequestLine);
+  readonly #addresses = new Interned(ADDRESSES_MAX, toAddress);
+  readonly #lines = new Interned(REQUESTS_MAX, toRequestLine);
   /** The bytes that were read last, in words. */
   #bytes: Buffer = NOTHING;
   #view: DataView = new DataView(NOTHING.buffer, 0, 0);
@@ -209,7 +209,7 @@ function toAddress(bytes: Buffer, from: number, to: number): string | undefined 
 function toRequestLine(bytes: Buffer, from: number, to: number): RequestLine | undefined {
   const entry = new LogEntry();
   if (!readRequestLine(bytes, from, to, entry)) return undefined;
-  return { method: entry.method, path: entry.path, memo: undefined };
+  return new RequestLine(entry.method, entry.path);
 }
 
 function toUser(bytes: Buffer, from: number, to: number): string | undefined {

@@ -20,6 +20,7 @@ export function jsonFormat(
     name,
     title,
     facts: toFormatFacts(fields),
+    fields,
     createReader: (needs) => new JsonReader(fields, needs),
   };
 }

@@ -1,15 +1,13 @@
 // Where lines come from: files, plain or compressed, or the standard input. Rotated files are read in the order of their
 // first lines, whatever their names.
 
-import { createReadStream } from "node:fs";
-import { open, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { detectFormat, type FormatChoice, firstTimeOf, formatOf } from "../formats/detect.js";
 import { sharedFacts } from "../formats/shared-facts.js";
 import type { LogFormat } from "../log-format.js";
 import { compressionOf, decompress } from "./decompress.js";
+import { countBytes, readStored, readStoredLog, type StoredLog } from "./stored-log.js";
 
-/** Bytes that are read in one go: as many as fit into the processor's cache together with the tables of a replay. */
-const CHUNK_BYTES = 256 * 1024;
 /** Bytes by which the format is detected. */
 const HEAD_BYTES = 64 * 1024;
 
@@ -20,6 +18,8 @@ export interface LogSource {
   readonly format: LogFormat;
   /** Its size as it is stored; undefined for the standard input and other pipes. */
   readonly sizeBytes: number | undefined;
+  /** Where it is stored, so that another thread can read it; undefined for what can be read only here and once. */
+  readonly file: StoredLog | undefined;
   /**
    * Its bytes, decompressed, in chunks that are valid until the next is asked for. `onRead` is called with bytes as they
    * are stored. To be called once.
@@ -71,9 +71,9 @@ async function openFile(path: string, choice: FormatChoice): Promise<Opened> {
   const { size } = stats;
   const { head, isCompressed } = await readHeadOf(path);
   const format = mustDetect(path, head, choice);
-  const open: LogSource["open"] = (onRead) =>
-    isCompressed ? decompress(streamFile(path, onRead)) : readPlainFile(path, onRead);
-  return { source: { name: path, format, sizeBytes: size, open }, head };
+  const file: StoredLog = { path, isCompressed };
+  const open: LogSource["open"] = (onRead) => readStoredLog(file, onRead);
+  return { source: { name: path, format, sizeBytes: size, file, open }, head };
 }
 
 async function openStream(
@@ -88,7 +88,7 @@ async function openStream(
     onRead = listener;
     return withHead(head, rest);
   };
-  return { source: { name, format, sizeBytes: undefined, open }, head };
+  return { source: { name, format, sizeBytes: undefined, file: undefined, open }, head };
 }
 
 /** The format of a log without content, as after a rotation: it has no line that lacks what a rule needs. */
@@ -106,57 +106,13 @@ function mustDetect(name: string, head: Buffer, choice: FormatChoice): LogFormat
 async function readHeadOf(path: string): Promise<{ head: Buffer; isCompressed: boolean }> {
   let isCompressed = false;
   const stored = (async function* () {
-    for await (const chunk of streamFile(path, () => {})) {
+    for await (const chunk of readStored(path)) {
       isCompressed ||= compressionOf(chunk) !== "none";
       yield chunk;
     }
   })();
   const { head } = await readHead(decompress(stored));
   return { head, isCompressed };
-}
-
-function streamFile(path: string, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
-  return countBytes(readStored(path), onRead);
-}
-
-function readStored(path: string): AsyncIterable<Buffer> {
-  return createReadStream(path, { highWaterMark: CHUNK_BYTES });
-}
-
-/** Reads one chunk while the other is worked on, and both over and over again: a new buffer is not in any cache. */
-async function* readPlainFile(
-  path: string,
-  onRead: (bytes: number) => void,
-): AsyncGenerator<Buffer> {
-  const file = await open(path);
-  try {
-    let [current, next] = [Buffer.allocUnsafe(CHUNK_BYTES), Buffer.allocUnsafe(CHUNK_BYTES)];
-    let { bytesRead } = await file.read(current, 0, CHUNK_BYTES);
-    while (bytesRead > 0) {
-      const reading = file.read(next, 0, CHUNK_BYTES);
-      // It is awaited below; if the consumer fails or leaves first, its outcome no longer matters.
-      reading.catch(() => {});
-      onRead(bytesRead);
-      try {
-        yield current.subarray(0, bytesRead);
-      } finally {
-        ({ bytesRead } = await reading);
-      }
-      [current, next] = [next, current];
-    }
-  } finally {
-    await file.close();
-  }
-}
-
-async function* countBytes(
-  chunks: AsyncIterable<Buffer>,
-  onRead: (bytes: number) => void,
-): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks) {
-    onRead(chunk.length);
-    yield chunk;
-  }
 }
 
 /** The first bytes of a log, and the rest if it `isKept`. Damage is reported when the rest is read. */

@@ -117,6 +117,23 @@ describe("lines", () => {
     expect(requests).toEqual(["/0 0", "/100 100", "/50 100", "/200 200", "/300 300"]);
   });
 
+  it("with a time in the far future are late, and those after them are not", async () => {
+    const seconds = Array.from({ length: 60 }, (_, at) => at);
+    const lines = seconds.map((at) => line(at));
+    for (const at of [0, 30, 50]) {
+      const text = [...lines.slice(0, at), line(1e8, { path: "/x" }), ...lines.slice(at)].join(
+        "\n",
+      );
+      const { requests, late } = await read([inPieces(text, 1_000)]);
+      expect(late).toBe(1);
+      expect(requests).toHaveLength(61);
+      expect(requests.filter((request) => !request.startsWith("/x"))).toEqual(
+        seconds.map((second) => `/${second} ${second}`),
+      );
+      expect(requests).toContain(`/x ${Math.max(0, at - 1)}`);
+    }
+  });
+
   it("wait in bounded room, beyond which the oldest half is taken", async () => {
     const text = Array.from({ length: 1_000 }, (_, at) => line(at % 2, { path: `/${at}` })).join(
       "\n",

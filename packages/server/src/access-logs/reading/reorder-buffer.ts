@@ -1,8 +1,8 @@
 // Puts requests in the order of their times, within a window: servers log a request when it is answered, and several
-// write into one log. A request waits as a row of numbers and references, without an object of its own, until requests
-// that are newer by the window have come. Only those of which more is known wait as copies of their entries.
+// write into one log. A request waits where it is in its batch until requests that are newer by the window have come.
 
-import { LogEntry, type RequestLine } from "../log-entry.js";
+import type { OpenBatch } from "./batch-reader.js";
+import { JumpGuard } from "./jump-guard.js";
 
 /** How far requests are put in order. */
 export interface ReorderBounds {
@@ -21,23 +21,33 @@ export const REORDER_BOUNDS: ReorderBounds = {
   bytesMax: 16 * 1024 * 1024,
 };
 
+/** A batch of which rows wait. */
+interface Held {
+  readonly batch: OpenBatch;
+  waiting: number;
+}
+
+/** Rows of a batch are numbered by so many bits, the batch by those above. */
+const ROW_BITS = 12;
+const ROW_MASK = 2 ** ROW_BITS - 1;
+
+/** Batches of which rows wait at most: more than those of the requests that wait, unless few rows of each do. */
+const BATCHES_MAX = 256;
+
+/** Called with each request in its turn, and the time that counts for it. */
+export type TakeRow = (batch: OpenBatch, row: number, atMs: number) => void;
+
 /** Requests that wait. */
 export class ReorderBuffer {
   readonly #bounds: ReorderBounds;
-  readonly #take: (entry: LogEntry) => void;
+  readonly #take: TakeRow;
+  readonly #guard: JumpGuard;
+  /** Batches by number. A number is used again when no row of its batch waits. */
+  readonly #held: (Held | undefined)[] = [];
   readonly #timesMs: Float64Array;
-  readonly #statuses: Uint16Array;
-  readonly #bodyBytes: Float64Array;
-  readonly #lineBytes: Uint32Array;
-  readonly #ipv4s: Float64Array;
-  readonly #ips: (string | undefined)[];
-  readonly #lines: (RequestLine | undefined)[];
-  /** Of requests that are not plain. */
-  readonly #entries: (LogEntry | undefined)[];
-  readonly #numbers: readonly (Float64Array | Uint16Array | Uint32Array)[];
-  readonly #references: readonly unknown[][];
-  /** Filled in again for each plain request. */
-  readonly #plain = new LogEntry();
+  /** The number of each request's batch, and of its row. */
+  readonly #places: Uint32Array;
+  #batches = 0;
   #count = 0;
   #bytesHeld = 0;
   #isInOrder = true;
@@ -45,23 +55,12 @@ export class ReorderBuffer {
   #oldestMs = Number.POSITIVE_INFINITY;
   #newestMs = Number.NEGATIVE_INFINITY;
 
-  /** @param take - Called with each request in its turn. The entry is valid until it returns, and may have to be filled in. */
-  constructor(bounds: ReorderBounds, take: (entry: LogEntry) => void) {
+  constructor(bounds: ReorderBounds, take: TakeRow) {
     this.#bounds = bounds;
     this.#take = take;
-    const { linesMax } = bounds;
-    const empty = <T>() => new Array<T | undefined>(linesMax).fill(undefined);
-    this.#timesMs = new Float64Array(linesMax);
-    this.#statuses = new Uint16Array(linesMax);
-    this.#bodyBytes = new Float64Array(linesMax);
-    this.#lineBytes = new Uint32Array(linesMax);
-    this.#ipv4s = new Float64Array(linesMax);
-    this.#ips = empty<string>();
-    this.#lines = empty<RequestLine>();
-    this.#entries = empty<LogEntry>();
-    this.#numbers = [this.#timesMs, this.#statuses, this.#bodyBytes, this.#lineBytes, this.#ipv4s];
-    this.#references = [this.#ips, this.#lines, this.#entries];
-    this.#plain.isPlain = true;
+    this.#guard = new JumpGuard(bounds.windowMs, (place, atMs) => this.#keep(place, atMs));
+    this.#timesMs = new Float64Array(bounds.linesMax);
+    this.#places = new Uint32Array(bounds.linesMax);
   }
 
   /** Whether requests ever had to go before their turn, since there was no room for more. */
@@ -69,37 +68,45 @@ export class ReorderBuffer {
     return this.#wasFull;
   }
 
-  /** Adds the request of a line of so many bytes, and takes out those whose turn has come. */
-  add(entry: LogEntry, lineBytes: number): void {
-    if (this.#bounds.windowMs === 0) this.#take(entry);
-    else this.#keep(entry, lineBytes);
+  /** Requests whose times are too far in the future to be true. They have the time of the newest request before them. */
+  get doubted(): number {
+    return this.#guard.doubted;
   }
 
-  #keep(entry: LogEntry, lineBytes: number): void {
-    const at = this.#count++;
-    const { atMs } = entry;
-    this.#timesMs[at] = atMs;
-    this.#lineBytes[at] = lineBytes;
-    this.#bytesHeld += lineBytes;
-    if (entry.isPlain) {
-      this.#statuses[at] = entry.status;
-      this.#bodyBytes[at] = entry.bodyBytes;
-      this.#ipv4s[at] = entry.ipv4;
-      this.#ips[at] = entry.ip;
-      this.#lines[at] = entry.line;
-    } else this.#entries[at] = Object.assign(new LogEntry(), entry).fillIn();
-    if (atMs < this.#newestMs) this.#isInOrder = false;
-    else this.#newestMs = atMs;
-    if (atMs < this.#oldestMs) this.#oldestMs = atMs;
-    const { windowMs, linesMax, bytesMax } = this.#bounds;
-    // Twice the window, so that rows are moved rarely and not with every request that comes.
-    if (this.#newestMs - this.#oldestMs > 2 * windowMs) this.#release(this.#newestMs - windowMs);
-    if (this.#count === linesMax || this.#bytesHeld >= bytesMax) this.#releaseHalf();
+  /** Adds the requests of a batch, and takes out those whose turn has come. */
+  add(batch: OpenBatch): void {
+    if (this.#batches === BATCHES_MAX) this.#releaseHalf();
+    this.#batches++;
+    const free = this.#held.indexOf(undefined);
+    const number = free < 0 ? this.#held.length : free;
+    this.#held[number] = { batch, waiting: batch.rows };
+    const { rows, timesMs } = batch;
+    const first = number << ROW_BITS;
+    for (let row = 0; row < rows; row++) this.#guard.pass(first | row, timesMs[row]);
   }
 
   /** Takes out all requests. */
   flush(): void {
+    this.#guard.end();
     this.#release(Number.POSITIVE_INFINITY);
+  }
+
+  #keep(place: number, atMs: number): void {
+    const { windowMs, linesMax, bytesMax } = this.#bounds;
+    this.#bytesHeld += this.#bytesOf(place);
+    if (windowMs === 0) {
+      this.#takeOut(place, atMs);
+      return;
+    }
+    const at = this.#count++;
+    this.#timesMs[at] = atMs;
+    this.#places[at] = place;
+    if (atMs < this.#newestMs) this.#isInOrder = false;
+    else this.#newestMs = atMs;
+    if (atMs < this.#oldestMs) this.#oldestMs = atMs;
+    // Twice the window, so that rows are moved rarely and not with every request that comes.
+    if (this.#newestMs - this.#oldestMs > 2 * windowMs) this.#release(this.#newestMs - windowMs);
+    if (this.#count === linesMax || this.#bytesHeld >= bytesMax) this.#releaseHalf();
   }
 
   #releaseHalf(): void {
@@ -112,31 +119,33 @@ export class ReorderBuffer {
   #release(untilMs: number): void {
     this.#putInOrder();
     const timesMs = this.#timesMs;
-    const entries = this.#entries;
     let at = 0;
     for (; at < this.#count && timesMs[at] <= untilMs; at++) {
-      this.#bytesHeld -= this.#lineBytes[at];
-      this.#take(entries[at] ?? this.#plainAt(at));
+      this.#takeOut(this.#places[at], timesMs[at]);
     }
     this.#dropFirst(at);
   }
 
-  #plainAt(at: number): LogEntry {
-    const entry = this.#plain;
-    entry.ipv4 = this.#ipv4s[at];
-    entry.ip = this.#ips[at];
-    entry.line = this.#lines[at];
-    entry.atMs = this.#timesMs[at];
-    entry.status = this.#statuses[at];
-    entry.bodyBytes = this.#bodyBytes[at];
-    return entry;
+  #takeOut(place: number, atMs: number): void {
+    const number = place >>> ROW_BITS;
+    const held = this.#held[number] as Held;
+    this.#bytesHeld -= this.#bytesOf(place);
+    if (--held.waiting === 0) {
+      this.#held[number] = undefined;
+      this.#batches--;
+    }
+    this.#take(held.batch, place & ROW_MASK, atMs);
+  }
+
+  #bytesOf(place: number): number {
+    return (this.#held[place >>> ROW_BITS] as Held).batch.lineBytes;
   }
 
   #dropFirst(taken: number): void {
     const count = this.#count;
     const left = count - taken;
-    for (const column of this.#numbers) column.copyWithin(0, taken, count);
-    for (const column of this.#references) moveDown(column, taken, count);
+    this.#timesMs.copyWithin(0, taken, count);
+    this.#places.copyWithin(0, taken, count);
     this.#count = left;
     this.#oldestMs = left === 0 ? Number.POSITIVE_INFINITY : this.#timesMs[0];
     if (left === 0) this.#newestMs = Number.NEGATIVE_INFINITY;
@@ -148,19 +157,13 @@ export class ReorderBuffer {
     this.#isInOrder = true;
     const count = this.#count;
     const timesMs = this.#timesMs.slice(0, count);
+    const places = this.#places.slice(0, count);
     const order = Uint32Array.from({ length: count }, (_, at) => at).sort(
       (a, b) => timesMs[a] - timesMs[b] || a - b,
     );
-    for (const column of [...this.#numbers, ...this.#references]) {
-      const before = column.slice(0, count);
-      for (let at = 0; at < count; at++) column[at] = before[order[at]] as never;
+    for (let at = 0; at < count; at++) {
+      this.#timesMs[at] = timesMs[order[at]];
+      this.#places[at] = places[order[at]];
     }
   }
-}
-
-/** Moves what is from `from` to before `to` to the front, and lets go of the rest. `copyWithin` takes ten times as long. */
-function moveDown(column: unknown[], from: number, to: number): void {
-  const left = to - from;
-  for (let at = 0; at < left; at++) column[at] = column[from + at];
-  for (let at = left; at < to; at++) column[at] = undefined;
 }

@@ -3,7 +3,7 @@
 
 import { canPlan, type RequestPlan } from "sluice/internals";
 import type { RuleSet } from "sluice/rules";
-import type { LogEntry, RequestLine } from "../../access-logs/log-entry.js";
+import type { LineList, LogEntry } from "../../access-logs/log-entry.js";
 import { type Replay, type Replayed, toReplayed } from "../replay/replay.js";
 import type { LogTally, SideTally } from "./log-tally.js";
 import { PrintedCallers } from "./printed-callers.js";
@@ -48,9 +48,10 @@ export class PlannedRequests {
 
   /** Whether the new rules allow a request; undefined, and nothing done, if it can't be planned. */
   decide(entry: LogEntry, tally: LogTally): boolean | undefined {
-    const { line, atMs } = entry;
-    if (line === undefined || isNamed(entry)) return undefined;
-    const plan = (line.memo as SharedPlan | null | undefined) ?? this.#plan(line, entry);
+    const { lines, lineAt, atMs } = entry;
+    if (lines === undefined || isNamed(entry)) return undefined;
+    const known = lines.memos[lineAt] as SharedPlan | null | undefined;
+    const plan = known ?? this.#plan(lines, entry);
     if (plan === null) return undefined;
     const caller = this.#callers.of(entry);
     if (caller === undefined) return undefined;
@@ -77,9 +78,10 @@ export class PlannedRequests {
     this.#plans.clear();
   }
 
-  #plan(line: RequestLine, entry: LogEntry): SharedPlan | null {
-    if (line.memo === undefined) line.memo = this.#toPlan(entry);
-    return line.memo as SharedPlan | null;
+  #plan({ memos }: LineList, entry: LogEntry): SharedPlan | null {
+    const { lineAt } = entry;
+    if (memos[lineAt] === undefined) memos[lineAt] = this.#toPlan(entry);
+    return memos[lineAt] as SharedPlan | null;
   }
 
   #toPlan(entry: LogEntry): SharedPlan | null {

@@ -44,7 +44,7 @@ describe("callers with prints", () => {
       const ipv4 = addresses[(at * at + (at >> 3)) % addresses.length] as number;
       const caller = callers.of(entryOf({ ipv4 }));
       const { low, high } = store.print(`ip:${toIpv4Text(ipv4)}`);
-      expect(caller).toMatchObject({ ipv4, low, high });
+      expect(caller).toMatchObject({ ip: toIpv4Text(ipv4), low, high });
       if (caller?.isNew === true) displaced++;
     }
     expect(displaced).toBeGreaterThan(addresses.length);

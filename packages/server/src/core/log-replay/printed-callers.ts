@@ -3,8 +3,7 @@
 // of another one.
 
 import { type PrintedKey, toClientAddress } from "sluice/internals";
-import { toIpv4Text } from "../../access-logs/ipv4.js";
-import type { LogEntry } from "../../access-logs/log-entry.js";
+import { LogEntry } from "../../access-logs/log-entry.js";
 
 /** Callers of a set: those that meet in one set rarely displace each other. */
 const WAYS = 4;
@@ -21,9 +20,8 @@ class PrintedCaller implements PrintedKey {
   high = 0;
   /** Whether it was not remembered. It may have been, long ago. */
   isNew = false;
-  /** The address as it is written, or else as a number. Few decisions need more than the print. */
-  text: string | undefined = undefined;
-  ipv4 = Number.NaN;
+  /** What has the address. Few decisions need more than the print. */
+  entry = new LogEntry();
   readonly #ipv6Prefix: number;
 
   constructor(ipv6Prefix: number) {
@@ -31,8 +29,7 @@ class PrintedCaller implements PrintedKey {
   }
 
   get ip(): string {
-    this.text ??= toIpv4Text(this.ipv4);
-    return this.text;
+    return this.entry.fillIn().ip ?? "";
   }
 
   /** As rules by address count it. */
@@ -64,13 +61,28 @@ export class PrintedCallers {
   }
 
   /** The caller of a request, valid until the next is asked for; undefined if it can't be counted by its address. */
-  of({ ipv4, ip }: LogEntry): PrintedCaller | undefined {
-    this.#caller.ipv4 = ipv4;
-    this.#caller.text = ip;
-    if (!Number.isNaN(ipv4)) return this.#find(ipv4, 0);
-    if (ip === undefined) return undefined;
+  of(entry: LogEntry): PrintedCaller | undefined {
+    const caller = this.#caller;
+    caller.entry = entry;
+    const { clients, client } = entry;
+    if (clients === undefined) return this.#look(entry.ip ?? entry.ipv4);
+    const { notes } = clients;
+    const at = 2 * client;
+    caller.low = notes[at];
+    caller.high = notes[at + 1];
+    caller.isNew = false;
+    if ((caller.low | caller.high) !== 0) return caller;
+    const found = this.#look(clients.addresses[client]);
+    notes[at] = caller.low;
+    notes[at + 1] = caller.high;
+    return found;
+  }
+
+  #look(address: string | number | undefined): PrintedCaller | undefined {
+    if (address === undefined || Number.isNaN(address)) return undefined;
+    if (typeof address === "number") return this.#find(address, 0);
     // Found by another print: two callers meet as rarely as two keys do in the store itself.
-    const { low, high } = this.#print(ip);
+    const { low, high } = this.#print(address);
     return this.#find(low, high);
   }
 

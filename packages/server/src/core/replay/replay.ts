@@ -62,6 +62,7 @@ const NO_RULES = { version: 1, rules: [] } as const;
 export class Replay {
   readonly #policy: Policy;
   readonly #store: MemoryStore;
+  readonly #plans = new Map<string, RequestPlan>();
   #nowMs = 0;
 
   /** Compiles rules in slices, so that decisions of the service go on. @throws What keeps a policy from using them. */
@@ -106,7 +107,7 @@ export class Replay {
   /** A plan for requests of this method and path; undefined if rules need more of a request. */
   planFor(facts: Facts): RequestPlan | undefined {
     const rules = this.#policy.plainRules;
-    return rules === undefined ? undefined : RequestPlan.of(rules, facts);
+    return rules === undefined ? undefined : RequestPlan.of(rules, facts, this.#plans);
   }
 
   /** A key for plans, of this replay and of those with the same seed. */

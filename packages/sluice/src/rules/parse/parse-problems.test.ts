@@ -25,6 +25,18 @@ describe("a bad file", () => {
     expect(lines.length === 0 ? [first] : lines).toEqual(problems);
   });
 
+  it("reports an id that occurs twice together with rules that can't be read", () => {
+    const rules =
+      "rules:\n  - { id: a, limit: soon }\n  - { id: b, limit: 5/minute }\n  - { id: b, limit: 5 }";
+    expect(
+      errorOf(`version: 1\n${rules}\n`, "f").problems.map(({ line, message }) => [line, message]),
+    ).toEqual([
+      [3, expect.stringContaining('rule "a": limit must be a rate')],
+      [5, expect.stringContaining('rule "b": limit must be')],
+      [5, 'rule "b": has the id of an earlier rule (f:4)'],
+    ]);
+  });
+
   it("is one error of the catalogue, whose problems say rule, line and column", () => {
     const error = errorOf("version: 1\nrules:\n  - id: login\n    limit: soon\n");
     expect(error).toBeInstanceOf(SluiceError);

@@ -6,7 +6,7 @@ import type { Rule, RuleSet } from "../rule.js";
 import { fileFields } from "./file-fields.js";
 import { RuleProblems, type RulesDocument } from "./problems.js";
 import { toAnyKey } from "./rule-fields/keys.js";
-import { RuleReading, VALUES_MAX } from "./rule-reading.js";
+import { RuleReading, ruleReadingOf, VALUES_MAX } from "./rule-reading.js";
 import { toExempt } from "./to-rule.js";
 import { toVersion } from "./version.js";
 
@@ -34,7 +34,10 @@ export function readRuleSet(document: RulesDocument): RuleSet {
 
 function toRuleSet(value: unknown, spot: Spot): RuleSet | undefined {
   const given = fileFields.read(value, spot);
-  if (given === undefined) return undefined;
+  if (given === undefined) {
+    checkWrittenIds(value, spot.in("rules"));
+    return undefined;
+  }
   const all = given.rules.flat();
   const rules = {
     isEnabled: given.enabled,
@@ -57,7 +60,7 @@ function peekIpv6Prefix(document: RulesDocument): number {
   return (given === undefined ? undefined : shape.read(given, aside)) ?? (byDefault as number);
 }
 
-function checkIds(written: readonly (readonly Rule[])[], spot: Spot): void {
+function checkIds(written: readonly (readonly Pick<Rule, "id" | "place">[])[], spot: Spot): void {
   const places = new Map<string, string | undefined>();
   for (const [i, rules] of written.entries()) {
     for (const { id, place } of rules) {
@@ -69,4 +72,16 @@ function checkIds(written: readonly (readonly Rule[])[], spot: Spot): void {
       places.set(id, place);
     }
   }
+}
+
+/** Rules of which some can't be read: an id that occurs twice is reported together with what else is wrong. */
+function checkWrittenIds(value: unknown, spot: Spot): void {
+  const list: unknown = isRecord(value) ? value.rules : undefined;
+  if (!Array.isArray(list)) return;
+  const reading = ruleReadingOf(spot);
+  const written = list.map((rule: unknown, i) => {
+    const id = isRecord(rule) ? rule.id : undefined;
+    return typeof id === "string" ? [{ id, place: reading.placeOf(spot.in(i).path) }] : [];
+  });
+  checkIds(written, spot);
 }

@@ -37,6 +37,23 @@ describe("sluice replay", () => {
     expect(out).not.toContain("\u001b");
   });
 
+  it("says of a service's configuration what to pass instead", async () => {
+    for (const [section, instead] of [
+      ["{ file: limits.yaml }", "pass the rule file that it names, limits.yaml"],
+      ["\n  file: 'limits.yaml'", "pass the rule file that it names, limits.yaml"],
+      ["{ version: 1, rules: [] }", "pass a file with what its rules section says"],
+    ]) {
+      const text = `version: 1\nupstreams: { app: { url: "http://127.0.0.1:1" } }\nrules: ${section}\n`;
+      const path = write("sluice.yaml", text);
+      const { code, err } = await sluice(["replay", log, "--rules", path]);
+      expect(code).toBe(1);
+      expect(err).toContain(
+        `${path} is the configuration of a service, not a rule file; ${instead}\n`,
+      );
+      expect(err.trim().split("\n")).toHaveLength(1);
+    }
+  });
+
   it("compares with other rules, of rotated and compressed logs in any order", async () => {
     const half = requests.length / 2;
     const parts = [requests.slice(half), requests.slice(0, half)].map((part) =>

@@ -12,6 +12,7 @@ import { createHashKey } from "../../../telemetry/log/key-hash.js";
 import { newSecret } from "../../../telemetry/random.js";
 import { CommandError, EXIT, type Finish, usageError } from "../../exit.js";
 import { nameOf, readText } from "../../files.js";
+import { adviseOnConfiguration } from "../../service-configuration.js";
 import { type Terminal, writeLine } from "../../terminal/terminal.js";
 import { formatReplay } from "../../text/replay.js";
 import { addLogOptions, failOnRules, type LogFlags, readNamedLogs } from "./log-options.js";
@@ -114,6 +115,8 @@ async function readRules(path: string, terminal: Terminal): Promise<NamedRules> 
   try {
     return { file, rules: parseRules(text, { file }) };
   } catch (error) {
+    const advice = adviseOnConfiguration(file, text);
+    if (advice !== undefined) throw new CommandError(EXIT.no, advice);
     return failOnRules(file, error, terminal);
   }
 }

@@ -24,6 +24,19 @@ export function plot(label: string, series: readonly PlotSeries[], height = HEIG
   )}</svg>`;
 }
 
+/** What the axes of a plot say: times from left to right, and the highest value. */
+export interface PlotAxes {
+  readonly times: readonly string[];
+  readonly most: string;
+}
+
+/** A plot with labels on its axes. They stand beside the drawing, which is stretched to the width of the page. */
+export function plotWithAxes(drawing: Markup, { times, most }: PlotAxes): Markup {
+  return html`<figure class="plot"><div class="y"><span>${most}</span><span>0</span></div>${drawing}<div class="x">${times.map(
+    (time) => html`<span>${time}</span>`,
+  )}</div></figure>`;
+}
+
 function toBar(share: number, x: number, width: number, height: number): string {
   if (share === 0) return "";
   // A single refusal among thousands of requests stays visible.

@@ -72,6 +72,17 @@ const REPORT: ReplayReport = {
 describe("the page of a report", () => {
   const page = toHtmlPage(REPORT);
 
+  it("labels the axes of its plot: times, and the most requests a second", () => {
+    const series = { stepMs: 2_000, requests: [5, 250], refused: [0, 1], refusedBefore: null };
+    const labelled = toHtmlPage({ ...REPORT, series });
+    expect(labelled).toContain(
+      '<div class="y"><span>125 requests a second</span><span>0</span></div>',
+    );
+    expect(labelled).toContain(
+      '<div class="x"><span>1970-01-01 00:00:00 UTC</span><span>1970-01-01 00:00:02 UTC</span><span>1970-01-01 00:00:04 UTC</span></div>',
+    );
+  });
+
   it("escapes every string, and has no script, no address and no style but its own", () => {
     expect(page).not.toContain("<script");
     expect(page).not.toContain("alert(1)</");

@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { formatDuration } from "sluice/shapes";
 import type { ReplayReport, ReportedKey, ReportedRule } from "../replay-report.js";
 import { html, Markup } from "./markup.js";
-import { plot } from "./plots.js";
+import { plot, plotWithAxes } from "./plots.js";
 import { REPORT_STYLE } from "./report-style.js";
 
 /** The page. */
@@ -51,16 +51,21 @@ ${about(callers)}${count(callers.refused)} of ${countCallers(callers.total)} wou
   }${requests.delayed > 0 && html` ${count(requests.delayed)} requests would have had to wait.`}</p>`;
 }
 
-function toOverview({ series, against }: ReplayReport): Markup {
+function toOverview({ series, against, fromMs }: ReplayReport): Markup {
   const { requests, refused, refusedBefore, stepMs } = series;
+  const drawing = plot("Requests and refusals over time", [
+    { name: "requests", colour: "all", counts: requests },
+    ...(refusedBefore === null
+      ? []
+      : [{ name: "before", colour: "before" as const, counts: refusedBefore }]),
+    { name: "refused", colour: "refused", counts: refused },
+  ]);
   return html`<section><h2>Over time</h2>
-${plot("Requests and refusals over time", [
-  { name: "requests", colour: "all", counts: requests },
-  ...(refusedBefore === null
-    ? []
-    : [{ name: "before", colour: "before" as const, counts: refusedBefore }]),
-  { name: "refused", colour: "refused", counts: refused },
-])}
+${plotWithAxes(drawing, {
+  times:
+    fromMs === null ? [] : TIMES.map((share) => time(fromMs + share * requests.length * stepMs)),
+  most: `${perSecond(Math.max(0, ...requests), stepMs)} requests a second`,
+})}
 <p class="key"><i class="all"></i> requests in ${formatDuration(stepMs)} <i class="refused"></i> refused${
     against !== null && html` <i class="before"></i> refused by ${against.file}`
   }</p></section>`;
@@ -140,6 +145,15 @@ function toLog({ log }: ReplayReport): Markup {
         html`<li>${file}:${line}: ${why}${text !== "" && html` <code>${text}</code>`}</li>`,
     )}</ul>`
   }</section>`;
+}
+
+/** Where the axis of time has labels, as shares of its length. */
+const TIMES = [0, 0.5, 1];
+
+/** Counts of a step as a rate, with as many digits as it needs. */
+function perSecond(most: number, stepMs: number): string {
+  const rate = (most * 1_000) / stepMs;
+  return rate >= 100 ? count(Math.round(rate)) : String(Number(rate.toPrecision(2)));
 }
 
 function about({ areExact }: ReplayReport["callers"]): string {

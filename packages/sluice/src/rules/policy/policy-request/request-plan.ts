@@ -16,6 +16,8 @@ import { PolicyDecision } from "./policy-decision.js";
 /** A charge that is charged to one caller after the other. */
 type MovingCharge = { -readonly [F in keyof RuleCharge]: RuleCharge[F] };
 
+/** Plans that are kept for other requests. */
+const KNOWN_MAX = 1_024;
 const WITHOUT_HOLD: DecideOptions = { hold: false };
 /** The key of rules that count all callers as one. */
 const GLOBAL = "global";
@@ -31,16 +33,29 @@ export class RequestPlan {
   /** Undefined if charges need more than a slot. */
   readonly #prepared: PreparedCharges | undefined;
 
-  /** Undefined if requests like this one differ in more than their addresses. */
-  static of(compiled: CompiledRules, facts: Facts): RequestPlan | undefined {
+  /**
+   * Undefined if requests like this one differ in more than their addresses.
+   *
+   * @param known - Plans by the rules that match, to which this one is added: most methods and paths share theirs.
+   */
+  static of(
+    compiled: CompiledRules,
+    facts: Facts,
+    known?: Map<string, RequestPlan>,
+  ): RequestPlan | undefined {
     const { ruleSet, all, isOn } = compiled;
     if (!isOn || ruleSet.exempt.ips !== undefined) return undefined;
     const matching = all.match(new NormalizedRequest(facts, ruleSet.ipv6Prefix));
+    const id = matching.map(({ order }) => order).join();
+    const shared = known?.get(id);
+    if (shared !== undefined) return shared;
     const [first] = matching;
     const store = first?.lane.store;
     if (!matching.every((rule) => isPlain(rule) && rule.lane === first.lane)) return undefined;
     if (store !== undefined && !(store instanceof MemoryStore)) return undefined;
-    return new RequestPlan(ruleSet.version, matching, store);
+    const plan = new RequestPlan(ruleSet.version, matching, store);
+    if (known !== undefined && known.size < KNOWN_MAX) known.set(id, plan);
+    return plan;
   }
 
   private constructor(
