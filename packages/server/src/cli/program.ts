@@ -1,23 +1,10 @@
 // The `sluice` command: puts its subcommands together and turns their outcome into an exit code. Each subcommand is
-// added by its own file.
+// added by its own file, which is loaded only if the arguments call for it.
 
 import { Command, CommanderError } from "commander";
 import { readVersion } from "../base/version.js";
-import { addAskCommands } from "./commands/ask-commands.js";
-import { addControlCommands } from "./commands/control/control-commands.js";
-import { addDemoCommand } from "./commands/demo-command.js";
-import { addEscalationsCommand } from "./commands/escalations-command.js";
-import { addInitCommand } from "./commands/init-command.js";
-import { addKeyCommands } from "./commands/key-commands.js";
-import { addLedgerCommands } from "./commands/ledger/ledger-commands.js";
-import { addQuotaCommands } from "./commands/ledger/quota-commands.js";
-import { addReplayCommand } from "./commands/logs/replay-command.js";
-import { addSuggestCommand } from "./commands/logs/suggest-command.js";
-import { addRegionCommands } from "./commands/region-commands.js";
-import { addRulesCommands } from "./commands/rules-commands.js";
-import { addServeCommand } from "./commands/serve-command.js";
-import { addReloadCommand } from "./commands/switch-commands.js";
-import { addTopCommand } from "./commands/top-command.js";
+import { type CommandGroup, commandGroups, groupsFor } from "./command-groups.js";
+import type { CommandParts } from "./commands/command-parts.js";
 import { CommandError, EXIT, type ExitCode, type Finish } from "./exit.js";
 import type { Terminal } from "./terminal/terminal.js";
 
@@ -29,9 +16,10 @@ import type { Terminal } from "./terminal/terminal.js";
  */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
   let code: ExitCode = EXIT.ok;
-  const program = createProgram(terminal, (finished) => {
+  const finish: Finish = (finished) => {
     code = finished;
-  });
+  };
+  const program = await createProgram({ terminal, finish }, groupsFor(args));
   try {
     await program.parseAsync([...args], { from: "user" });
     return code;
@@ -40,8 +28,12 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
   }
 }
 
-/** The command with all of its verbs. */
-export function createProgram(terminal: Terminal, finish: Finish): Command {
+/** The command with its verbs. @param groups - Default: all. */
+export async function createProgram(
+  parts: CommandParts,
+  groups: readonly CommandGroup[] = commandGroups,
+): Promise<Command> {
+  const { terminal } = parts;
   const program = new Command("sluice")
     .description("Sluice, a rate limiter: run the service, or query and control a running one")
     .version(readVersion(), "-V, --version", "print the version")
@@ -57,21 +49,10 @@ export function createProgram(terminal: Terminal, finish: Finish): Command {
     })
     .showHelpAfterError("(run with --help for usage)")
     .addHelpText("after", HELP);
-  addServeCommand(program, terminal, finish);
-  addInitCommand(program, terminal, finish);
-  addDemoCommand(program, terminal, finish);
-  addAskCommands(program, terminal, finish);
-  addKeyCommands(program, terminal, finish);
-  addEscalationsCommand(program, terminal, finish);
-  addTopCommand(program, terminal, finish);
-  addRulesCommands(program, terminal, finish);
-  addReplayCommand(program, terminal, finish);
-  addSuggestCommand(program, terminal, finish);
-  addReloadCommand(program, terminal, finish);
-  addControlCommands(program, { terminal, finish });
-  addRegionCommands(program, { terminal, finish });
-  addQuotaCommands(program, { terminal, finish });
-  addLedgerCommands(program, { terminal, finish });
+  for (const { load } of groups) {
+    const add = await load();
+    add(program, parts);
+  }
   return program;
 }
 

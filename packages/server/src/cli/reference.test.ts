@@ -9,10 +9,7 @@ const page = readFileSync(
   join(import.meta.dirname, "../../../../docs/reference/command.md"),
   "utf8",
 );
-const verbs = verbsOf(
-  createProgram(new FakeTerminal(), () => {}),
-  [],
-);
+const verbs = verbsOf(await createProgram({ terminal: new FakeTerminal(), finish: () => {} }), []);
 
 /** Every verb that does something, by its words. */
 function verbsOf(

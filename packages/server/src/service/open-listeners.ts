@@ -1,11 +1,9 @@
-// Which listeners a configuration opens.
+// Which listeners a configuration opens. Each is loaded only where it is opened: a worker has no admin port, and few
+// services speak Envoy's protocol.
 
-import { openAdmin } from "../admin/admin.js";
 import type { AdminControl } from "../admin/service-control.js";
 import type { Config } from "../config/config.js";
-import { openDecision } from "../decision/decision.js";
-import { openEnvoy } from "../envoy/envoy.js";
-import { openGateway } from "../gateway/gateway.js";
+import type { Core } from "../core/core.js";
 import type { ListenerOpener } from "./listeners.js";
 
 /** Listeners that several processes can open at one address: each request stands alone. */
@@ -23,5 +21,17 @@ export function singleOpenersOf({ decision }: Config): readonly ListenerOpener[]
 
 /** The admin port, which is always open. */
 export function adminOpenerOf(control: AdminControl): ListenerOpener {
-  return (core) => openAdmin(core, control);
+  return async (core) => (await import("../admin/admin.js")).openAdmin(core, control);
+}
+
+async function openGateway(core: Core): ReturnType<ListenerOpener> {
+  return (await import("../gateway/gateway.js")).openGateway(core);
+}
+
+async function openEnvoy(core: Core): ReturnType<ListenerOpener> {
+  return (await import("../envoy/envoy.js")).openEnvoy(core);
+}
+
+async function openDecision(core: Core): ReturnType<ListenerOpener> {
+  return (await import("../decision/decision.js")).openDecision(core);
 }

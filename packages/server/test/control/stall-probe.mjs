@@ -8,6 +8,8 @@ import { isMainThread } from "node:worker_threads";
 
 const folder = process.env.STALL_FOLDER;
 const NOTED_MS_MIN = 20;
+/** How often it looks. Each look reads a file of the system, in every process. */
+const PROBE_MS = 5;
 
 /** How long this thread has run so far, in milliseconds; undefined where the system does not say. */
 function readRunMs() {
@@ -30,5 +32,5 @@ if (folder !== undefined && isMainThread) {
       appendFileSync(file, `${JSON.stringify({ atMs: Date.now(), tookMs, ranMs })}\n`);
     }
     [lastMs, lastRunMs] = [performance.now(), readRunMs()];
-  }, 1).unref();
+  }, PROBE_MS).unref();
 }

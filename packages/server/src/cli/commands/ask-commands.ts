@@ -10,6 +10,7 @@ import { type Terminal, writeLine } from "../terminal/terminal.js";
 import { type Colours, coloursFor, safe } from "../text/colours.js";
 import { type DecisionReply, formatDecision } from "../text/decision-text.js";
 import { formatExplanation } from "../text/explanation.js";
+import type { CommandParts } from "./command-parts.js";
 
 interface Flags extends AdminFlags, FactsFlags {
   readonly cost?: string;
@@ -17,7 +18,7 @@ interface Flags extends AdminFlags, FactsFlags {
 }
 
 /** Adds the three verbs. */
-export function addAskCommands(program: Command, terminal: Terminal, finish: Finish): void {
+export function addAskCommands(program: Command, { terminal, finish }: CommandParts): void {
   const ask = (verb: Verb, flags: Flags) => askService(verb, flags, terminal, finish);
   addVerb(program, "check", "decide a request under the rules, and charge it if it passes")
     .option("--cost <units>", "what it costs under every rule (default: what the rules say)")

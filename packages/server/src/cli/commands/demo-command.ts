@@ -15,12 +15,13 @@ import {
   demoConfiguration,
 } from "../demo/demo-configuration.js";
 import { type DemoUpstream, startUpstream } from "../demo/demo-upstream.js";
-import { CommandError, EXIT, type Finish } from "../exit.js";
+import { CommandError, EXIT } from "../exit.js";
 import { describeInvalidFiles, describePortTaken } from "../failures.js";
 import type { Terminal } from "../terminal/terminal.js";
+import type { CommandParts } from "./command-parts.js";
 
 /** Adds the verb. */
-export function addDemoCommand(program: Command, terminal: Terminal, finish: Finish): void {
+export function addDemoCommand(program: Command, { terminal, finish }: CommandParts): void {
   program
     .command("demo")
     .description("run a gateway with sample rules in front of a built-in upstream")

@@ -4,11 +4,12 @@ import type { Command } from "commander";
 import { CONFIRM_CLEAR_KEYS, CONFIRM_HEADER } from "../../admin/auth/clear-keys.js";
 import type { ReplyOf } from "../../admin/replies/reply-schemas.js";
 import { type AdminFlags, addAdminOptions, toClient } from "../admin-client/admin-options.js";
-import { EXIT, type Finish } from "../exit.js";
+import { EXIT } from "../exit.js";
 import { type Terminal, writeLine } from "../terminal/terminal.js";
 import { safe } from "../text/colours.js";
 import { formatBlocked } from "../text/duration.js";
 import { formatTable } from "../text/table.js";
+import type { CommandParts } from "./command-parts.js";
 import { mustBeMeant, mustBeRule } from "./top-command.js";
 
 interface Flags extends AdminFlags {
@@ -21,7 +22,7 @@ interface Flags extends AdminFlags {
 const KEY_LENGTH_MAX = 200;
 
 /** Adds the verb. */
-export function addEscalationsCommand(program: Command, terminal: Terminal, finish: Finish): void {
+export function addEscalationsCommand(program: Command, { terminal, finish }: CommandParts): void {
   const command = program
     .command("escalations")
     .description("list the keys that a node has blocked by escalation, hashed, the latest first")

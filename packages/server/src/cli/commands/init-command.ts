@@ -4,12 +4,13 @@ import { lstatSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { CommandError, EXIT, type Finish } from "../exit.js";
+import { CommandError, EXIT } from "../exit.js";
 import { type Terminal, writeLine } from "../terminal/terminal.js";
+import type { CommandParts } from "./command-parts.js";
 import { STARTER_FILES } from "./starter-files.js";
 
 /** Adds the verb. */
-export function addInitCommand(program: Command, terminal: Terminal, finish: Finish): void {
+export function addInitCommand(program: Command, { terminal, finish }: CommandParts): void {
   program
     .command("init")
     .description("write a commented sluice.yaml and rules.yaml to start with")

@@ -5,12 +5,13 @@ import { formatDuration } from "sluice/shapes";
 import type { ReplyOf } from "../../admin/replies/reply-schemas.js";
 import { type AdminFlags, addAdminOptions, toClient } from "../admin-client/admin-options.js";
 import { withRuleHint } from "../admin-client/rule-hint.js";
-import { EXIT, type Finish, usageError } from "../exit.js";
+import { EXIT, usageError } from "../exit.js";
 import { toUnits } from "../facts-options.js";
 import { type Terminal, writeLine } from "../terminal/terminal.js";
 import { safe } from "../text/colours.js";
 import { parseDuration } from "../text/duration.js";
 import { count } from "../text/rules.js";
+import type { CommandParts } from "./command-parts.js";
 
 interface Flags extends AdminFlags {
   readonly rule: string;
@@ -24,7 +25,7 @@ interface Flags extends AdminFlags {
 const BLOCK_FOR = "10m";
 
 /** Adds the four verbs. */
-export function addKeyCommands(program: Command, terminal: Terminal, finish: Finish): void {
+export function addKeyCommands(program: Command, { terminal, finish }: CommandParts): void {
   addVerb(program, "reset", "forget what a key used under a rule", RESET_HELP).action(
     async (flags: Flags) => {
       await ask("reset", {}, flags, terminal);

@@ -7,7 +7,7 @@ import { type AdminFlags, addAdminOptions, toClient } from "../admin-client/admi
 import { EXIT } from "../exit.js";
 import { writeLine } from "../terminal/terminal.js";
 import { safe } from "../text/colours.js";
-import type { CommandParts } from "./control/control-verb.js";
+import type { CommandParts } from "./command-parts.js";
 
 interface Flags extends AdminFlags {
   readonly oldHomeStopped?: boolean;

@@ -4,16 +4,17 @@
 import type { Command } from "commander";
 import { diffRules, parseRules, type RuleSet, RulesError } from "sluice/rules";
 import { type AdminFlags, addAdminOptions, toClient } from "../admin-client/admin-options.js";
-import { CommandError, EXIT, type ExitCode, type Finish, usageError } from "../exit.js";
+import { CommandError, EXIT, type ExitCode, usageError } from "../exit.js";
 import { nameOf, readText } from "../files.js";
 import { type Terminal, writeLine } from "../terminal/terminal.js";
 import { coloursFor } from "../text/colours.js";
 import { formatDiff, formatProblems, formatRules, isSame } from "../text/rules.js";
+import type { CommandParts } from "./command-parts.js";
 import { addRuleSetCommands, findPublished } from "./control/rule-set-commands.js";
 import { addSwitchCommands } from "./switch-commands.js";
 
 /** Adds `rules` with its verbs. */
-export function addRulesCommands(program: Command, terminal: Terminal, finish: Finish): void {
+export function addRulesCommands(program: Command, { terminal, finish }: CommandParts): void {
   const rules = program
     .command("rules")
     .description("check rule files, publish them, and switch rules on and off");
@@ -35,7 +36,7 @@ export function addRulesCommands(program: Command, terminal: Terminal, finish: F
     .action(async (files: string[], flags: AdminFlags) => {
       finish(await diff(files, flags, terminal));
     });
-  addSwitchCommands(rules, terminal, finish);
+  addSwitchCommands(rules, { terminal, finish });
   addRuleSetCommands(rules, { terminal, finish });
 }
 

@@ -12,11 +12,12 @@ import { loadFiles } from "../../envoy/file/load.js";
 import type { DescriptorConfig } from "../../envoy/file/parse.js";
 import { prettyLog } from "../../telemetry/log/pretty-log.js";
 import { runService } from "../../workers/run.js";
-import { CommandError, EXIT, type ExitCode, type Finish } from "../exit.js";
+import { CommandError, EXIT, type ExitCode } from "../exit.js";
 import { describeInvalidFiles, describePortTaken } from "../failures.js";
 import { type Terminal, writeLine } from "../terminal/terminal.js";
 import { count } from "../text/rules.js";
 import { formatSummary, logSummary } from "../text/summary.js";
+import type { CommandParts } from "./command-parts.js";
 import { checkControl } from "./control-check.js";
 
 interface Flags {
@@ -30,7 +31,7 @@ const CONFIG_FILE = "sluice.yaml";
 const CHECK_KEYS_MAX = 1_024;
 
 /** Adds the verb. */
-export function addServeCommand(program: Command, terminal: Terminal, finish: Finish): void {
+export function addServeCommand(program: Command, { terminal, finish }: CommandParts): void {
   program
     .command("serve")
     .description("run the service: gateway, decision API, forward-auth, Envoy")

@@ -6,10 +6,11 @@ import type { ReplyOf } from "../../admin/replies/reply-schemas.js";
 import type { AdminClient } from "../admin-client/admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "../admin-client/admin-options.js";
 import { withRuleHint } from "../admin-client/rule-hint.js";
-import { EXIT, type Finish, usageError } from "../exit.js";
-import { type Terminal, writeLine } from "../terminal/terminal.js";
+import { EXIT, usageError } from "../exit.js";
+import { writeLine } from "../terminal/terminal.js";
 import { safe } from "../text/colours.js";
 import { formatRulesInForce } from "../text/rules.js";
+import type { CommandParts } from "./command-parts.js";
 
 type RulesAnswer = ReplyOf<"rules">;
 
@@ -19,7 +20,7 @@ interface Flags extends AdminFlags {
 }
 
 /** Adds `reload` to the program. */
-export function addReloadCommand(program: Command, terminal: Terminal, finish: Finish): void {
+export function addReloadCommand(program: Command, { terminal, finish }: CommandParts): void {
   const command = program
     .command("reload")
     .description("make a running service reload its rules and configuration");
@@ -45,7 +46,7 @@ Example:
   $ sluice reload`;
 
 /** Adds the verbs that ask a running service to `rules`. */
-export function addSwitchCommands(rules: Command, terminal: Terminal, finish: Finish): void {
+export function addSwitchCommands(rules: Command, { terminal, finish }: CommandParts): void {
   const ask = async (flags: Flags, question: (client: AdminClient) => Promise<RulesAnswer>) => {
     const answer = await question(toClient(flags, terminal));
     const words = () => formatRulesInForce(answer);

@@ -7,11 +7,12 @@ import { pause } from "../../base/clock.js";
 import type { AdminClient } from "../admin-client/admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "../admin-client/admin-options.js";
 import { ruleHint } from "../admin-client/rule-hint.js";
-import { CommandError, EXIT, type Finish, usageError } from "../exit.js";
+import { CommandError, EXIT, usageError } from "../exit.js";
 import { Screen } from "../terminal/screen.js";
 import { type Terminal, writeLine } from "../terminal/terminal.js";
 import { coloursFor } from "../text/colours.js";
 import { drawTop, type ScreenSize, type TopView } from "../text/top.js";
+import type { CommandParts } from "./command-parts.js";
 
 type TopAnswer = ReplyOf<"top">;
 
@@ -29,7 +30,7 @@ const EVERY_SECONDS = "1";
 const ROWS_MAX = 1_000;
 
 /** Adds the verb. */
-export function addTopCommand(program: Command, terminal: Terminal, finish: Finish): void {
+export function addTopCommand(program: Command, { terminal, finish }: CommandParts): void {
   const command = program
     .command("top")
     .description("show the busiest rules and their hottest keys, hashed, live")

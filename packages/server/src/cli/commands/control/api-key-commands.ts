@@ -3,10 +3,10 @@
 import type { Command } from "commander";
 import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { safe } from "../../text/colours.js";
+import type { CommandParts } from "../command-parts.js";
 import {
   addRemoval,
   addVerb,
-  type CommandParts,
   encode,
   formatTime,
   given,

@@ -5,9 +5,9 @@ import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { EXIT } from "../../exit.js";
 import { safe } from "../../text/colours.js";
 import { count } from "../../text/rules.js";
+import type { CommandParts } from "../command-parts.js";
 import {
   addVerb,
-  type CommandParts,
   formatTime,
   LIST_OPTIONS,
   type ListFlags,

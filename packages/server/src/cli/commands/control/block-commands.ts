@@ -3,10 +3,10 @@
 import type { Command } from "commander";
 import { safe } from "../../text/colours.js";
 import { count } from "../../text/rules.js";
+import type { CommandParts } from "../command-parts.js";
 import {
   addRemoval,
   addVerb,
-  type CommandParts,
   formatTime,
   given,
   LIST_OPTIONS,

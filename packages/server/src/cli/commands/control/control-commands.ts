@@ -1,10 +1,10 @@
 // All verbs of the control plane.
 
 import type { Command } from "commander";
+import type { CommandParts } from "../command-parts.js";
 import { addApiKeyCommands } from "./api-key-commands.js";
 import { addAuditCommands } from "./audit-commands.js";
 import { addBlockCommands } from "./block-commands.js";
-import type { CommandParts } from "./control-verb.js";
 import { addNodeCommands } from "./node-commands.js";
 import { addOverrideCommands } from "./override-commands.js";
 import { addPlanCommands } from "./plan-commands.js";

@@ -70,10 +70,11 @@ const OTHERS = ["audit verify", "rules diff {file}"];
 const RULE_VERBS = ["pull", "push", "diff", "publish", "rollback", "history"];
 const NOUNS = "plans tenants keys overrides blocks switch tokens audit nodes".split(" ");
 
-it("these are all verbs of the control plane", () => {
+it("these are all verbs of the control plane", async () => {
   const lines = [...LISTS.map(([line]) => line), ...ACTS.map(([line]) => line)];
   const tested = new Set([...lines, ...CREATIONS, ...OTHERS].map(verbOf));
-  const verbs = verbsOf(createProgram(new FakeTerminal(), () => {})).filter(([noun, verb]) =>
+  const program = await createProgram({ terminal: new FakeTerminal(), finish: () => {} });
+  const verbs = verbsOf(program).filter(([noun, verb]) =>
     noun === "rules" ? RULE_VERBS.includes(verb) : NOUNS.includes(noun),
   );
   expect([...tested].sort()).toEqual(verbs.map((words) => words.join(" ")).sort());

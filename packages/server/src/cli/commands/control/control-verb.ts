@@ -7,18 +7,13 @@ import type { ReplyName, ReplyOf } from "../../../admin/replies/reply-schemas.js
 import { wallMs } from "../../../base/clock.js";
 import { type AdminClient, NotFoundError } from "../../admin-client/admin-client.js";
 import { type AdminFlags, addAdminOptions, toClient } from "../../admin-client/admin-options.js";
-import { EXIT, type ExitCode, type Finish, usageError } from "../../exit.js";
+import { EXIT, type ExitCode, usageError } from "../../exit.js";
 import { toPair } from "../../facts-options.js";
 import { type Terminal, writeLine } from "../../terminal/terminal.js";
 import { safe } from "../../text/colours.js";
 import { parseDuration } from "../../text/duration.js";
 import { formatTable } from "../../text/table.js";
-
-/** What verbs are added with. */
-export interface CommandParts {
-  readonly terminal: Terminal;
-  readonly finish: Finish;
-}
+import type { CommandParts } from "../command-parts.js";
 
 /** What a verb is given when it runs. */
 export interface VerbRun<F> {

@@ -4,7 +4,8 @@ import type { Command } from "commander";
 import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { safe } from "../../text/colours.js";
 import { formatTable } from "../../text/table.js";
-import { addVerb, type CommandParts, formatTime } from "./control-verb.js";
+import type { CommandParts } from "../command-parts.js";
+import { addVerb, formatTime } from "./control-verb.js";
 
 type Node = ReplyOf<"nodes">["items"][number];
 

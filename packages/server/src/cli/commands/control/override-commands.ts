@@ -4,10 +4,10 @@ import type { Command } from "commander";
 import { type AdminClient, NotFoundError } from "../../admin-client/admin-client.js";
 import type { Terminal } from "../../terminal/terminal.js";
 import { safe } from "../../text/colours.js";
+import type { CommandParts } from "../command-parts.js";
 import {
   addRemoval,
   addVerb,
-  type CommandParts,
   encode,
   formatTime,
   given,

@@ -3,10 +3,10 @@
 import type { Command } from "commander";
 import { safe } from "../../text/colours.js";
 import { formatTable } from "../../text/table.js";
+import type { CommandParts } from "../command-parts.js";
 import {
   addRemoval,
   addVerb,
-  type CommandParts,
   edit,
   encode,
   given,

@@ -9,8 +9,9 @@ import { nameOf, readText } from "../../files.js";
 import { safe } from "../../text/colours.js";
 import { count, formatProblems } from "../../text/rules.js";
 import { formatTable } from "../../text/table.js";
+import type { CommandParts } from "../command-parts.js";
 import { mustBeMeant } from "../top-command.js";
-import { addVerb, type CommandParts, type VerbRun } from "./control-verb.js";
+import { addVerb, type VerbRun } from "./control-verb.js";
 
 type Preview = ReplyOf<"preview">;
 

@@ -11,9 +11,9 @@ import { CommandError, EXIT, type ExitCode, usageError } from "../../exit.js";
 import { nameOf, readText } from "../../files.js";
 import { safe } from "../../text/colours.js";
 import { formatProblems } from "../../text/rules.js";
+import type { CommandParts } from "../command-parts.js";
 import {
   addVerb,
-  type CommandParts,
   formatTime,
   given,
   isMissing,

@@ -3,15 +3,8 @@
 import type { Command } from "commander";
 import { usageError } from "../../exit.js";
 import { safe } from "../../text/colours.js";
-import {
-  addVerb,
-  type CommandParts,
-  edit,
-  encode,
-  isMissing,
-  printPage,
-  type VerbRun,
-} from "./control-verb.js";
+import type { CommandParts } from "../command-parts.js";
+import { addVerb, edit, encode, isMissing, printPage, type VerbRun } from "./control-verb.js";
 
 interface Switch {
   readonly id: string;

@@ -3,16 +3,9 @@
 import type { Command } from "commander";
 import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { safe } from "../../text/colours.js";
+import type { CommandParts } from "../command-parts.js";
 import { toSecretLines } from "./api-key-commands.js";
-import {
-  addRemoval,
-  addVerb,
-  type CommandParts,
-  formatTime,
-  given,
-  printPage,
-  toEndMs,
-} from "./control-verb.js";
+import { addRemoval, addVerb, formatTime, given, printPage, toEndMs } from "./control-verb.js";
 
 /** Adds `tokens`. */
 export function addTokenCommands(program: Command, parts: CommandParts): void {

@@ -3,9 +3,9 @@
 import type { Command } from "commander";
 import type { ReplyOf } from "../../../admin/replies/reply-schemas.js";
 import { safe } from "../../text/colours.js";
+import type { CommandParts } from "../command-parts.js";
 import {
   addVerb,
-  type CommandParts,
   encode,
   formatTime,
   given,

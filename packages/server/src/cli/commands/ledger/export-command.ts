@@ -12,7 +12,8 @@ import type { AdminStream } from "../../admin-client/admin-client.js";
 import { CommandError, EXIT, usageError } from "../../exit.js";
 import { ProgressBar } from "../../terminal/progress-bar.js";
 import type { Terminal } from "../../terminal/terminal.js";
-import { addVerb, type CommandParts, toListPath, type VerbRun } from "../control/control-verb.js";
+import type { CommandParts } from "../command-parts.js";
+import { addVerb, toListPath, type VerbRun } from "../control/control-verb.js";
 
 interface ExportFlags {
   readonly from: string;

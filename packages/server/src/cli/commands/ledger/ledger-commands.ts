@@ -6,7 +6,8 @@ import { EXIT } from "../../exit.js";
 import { safe } from "../../text/colours.js";
 import { count } from "../../text/rules.js";
 import { formatTable } from "../../text/table.js";
-import { addVerb, type CommandParts } from "../control/control-verb.js";
+import type { CommandParts } from "../command-parts.js";
+import { addVerb } from "../control/control-verb.js";
 import { addExportCommand } from "./export-command.js";
 import { addReconcileCommand } from "./reconcile-command.js";
 

@@ -7,9 +7,9 @@ import { usageError } from "../../exit.js";
 import { safe } from "../../text/colours.js";
 import { formatPeriod } from "../../text/period.js";
 import { formatTable } from "../../text/table.js";
+import type { CommandParts } from "../command-parts.js";
 import {
   addVerb,
-  type CommandParts,
   encode,
   given,
   toEndMs,

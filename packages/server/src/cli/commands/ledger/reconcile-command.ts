@@ -7,7 +7,8 @@ import { EXIT } from "../../exit.js";
 import { safe } from "../../text/colours.js";
 import { formatPeriod } from "../../text/period.js";
 import { formatTable } from "../../text/table.js";
-import { addVerb, type CommandParts, formatTime, toListPath } from "../control/control-verb.js";
+import type { CommandParts } from "../command-parts.js";
+import { addVerb, formatTime, toListPath } from "../control/control-verb.js";
 
 interface ReconcileFlags {
   readonly meter?: string;

@@ -10,11 +10,12 @@ import type { NamedRules } from "../../../core/log-replay/log-replay-input.js";
 import type { ReplayReport } from "../../../core/log-replay/replay-report.js";
 import { createHashKey } from "../../../telemetry/log/key-hash.js";
 import { newSecret } from "../../../telemetry/random.js";
-import { CommandError, EXIT, type Finish, usageError } from "../../exit.js";
+import { CommandError, EXIT, usageError } from "../../exit.js";
 import { nameOf, readText } from "../../files.js";
 import { adviseOnConfiguration } from "../../service-configuration.js";
 import { type Terminal, writeLine } from "../../terminal/terminal.js";
 import { formatReplay } from "../../text/replay.js";
+import type { CommandParts } from "../command-parts.js";
 import { addLogOptions, failOnRules, type LogFlags, readNamedLogs } from "./log-options.js";
 
 interface ReplayFlags extends LogFlags {
@@ -29,7 +30,7 @@ interface ReplayFlags extends LogFlags {
 const KEYS_MAX = 100_000_000;
 
 /** Adds the verb. */
-export function addReplayCommand(program: Command, terminal: Terminal, finish: Finish): void {
+export function addReplayCommand(program: Command, { terminal, finish }: CommandParts): void {
   const command = program
     .command("replay")
     .description("decide the requests of access logs again, under a rule file")

@@ -4,10 +4,11 @@ import type { Command } from "commander";
 import { parseRules, type RuleSet, RulesError } from "sluice/rules";
 import { type Suggested, suggestFromLogs } from "../../../core/suggest/suggest-limits.js";
 import { toRuleFile } from "../../../core/suggest/suggestion-yaml.js";
-import { CommandError, EXIT, type Finish, usageError } from "../../exit.js";
+import { CommandError, EXIT, usageError } from "../../exit.js";
 import { type Terminal, writeLine } from "../../terminal/terminal.js";
 import { count } from "../../text/rules.js";
 import { formatDemand, formatRemarks } from "../../text/suggest.js";
+import type { CommandParts } from "../command-parts.js";
 import { addLogOptions, type LogFlags, readNamedLogs } from "./log-options.js";
 
 interface SuggestFlags extends LogFlags {
@@ -18,7 +19,7 @@ interface SuggestFlags extends LogFlags {
 }
 
 /** Adds the verb. */
-export function addSuggestCommand(program: Command, terminal: Terminal, finish: Finish): void {
+export function addSuggestCommand(program: Command, { terminal, finish }: CommandParts): void {
   const command = program
     .command("suggest")
     .description("suggest limits from the requests in access logs")
