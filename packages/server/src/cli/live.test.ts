@@ -289,9 +289,8 @@ describe("sluice serve", () => {
     writeFileSync(file, demo);
     const env = { ...anywhere, SLUICE_TELEMETRY_LOG_LEVEL: "silent" };
     const terminal = new FakeTerminal({ env });
-    const listening = once(terminal.process, "newListener");
     const code = runCommand(["serve", "--config", file], terminal);
-    await listening;
+    await expect.poll(() => terminal.process.listenerCount("SIGTERM")).toBe(1);
     terminal.process.emit("SIGTERM", "SIGTERM");
     expect(await code).toBe(0);
     expect(terminal.err).toBe("");

@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { MoodyStore } from "../../../../test/resilient-stand.js";
@@ -71,11 +72,14 @@ describe("a client that hangs up while the store is asked", () => {
       response.end();
     });
     const controller = new AbortController();
+    const arrived = once(running.at(-1) as Server, "request");
     const gone = fetch(url, { signal: controller.signal }).catch(() => "gone");
+    const [, response] = (await arrived) as [IncomingMessage, ServerResponse];
+    const closed = once(response, "close");
     await vi.waitFor(() => expect(store.calls).toHaveLength(1), 20_000);
     controller.abort();
     expect(await gone).toBe("gone");
-    await new Promise((done) => setTimeout(done, 20));
+    await closed;
     store.last.answer();
     store.mood = "later";
     await vi.waitFor(async () => expect((await fetch(url)).status).toBe(200), 20_000);
