@@ -30,7 +30,7 @@ export function toTestConfig(changes: Partial<Config> = {}): Config {
 const TEN_A_MINUTE = {
   id: "per-address",
   key: "ip",
-  limit: { fixedWindow: { limit: 10, windowMs: 60_000 } },
+  limit: { fixedWindow: { limit: 10, windowMs: 60_000, align: "first" } },
 };
 
 /** A configuration with a gateway, its upstream and one route, and all defaults. */

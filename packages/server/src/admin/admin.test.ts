@@ -18,7 +18,7 @@ const RULES = {
       id: "login",
       match: { path: "/login" },
       key: "ip",
-      limit: { fixedWindow: { limit: 3, windowMs: 60_000 } },
+      limit: { fixedWindow: { limit: 3, windowMs: 60_000, align: "first" } },
     },
     { id: "all", key: "ip", limit: { tokenBucket: { capacity: 100, refillPerSecond: 1 } } },
   ],

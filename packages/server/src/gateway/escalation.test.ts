@@ -11,7 +11,7 @@ afterEach(stopAll);
 const RULE = {
   id: "login",
   key: "ip",
-  limit: { fixedWindow: { limit: 1, windowMs: 60_000 } },
+  limit: { fixedWindow: { limit: 1, windowMs: 60_000, align: "first" } },
   escalate: { after: "3 refusals in 1m", blocks: ["2m", "1h"] },
 };
 

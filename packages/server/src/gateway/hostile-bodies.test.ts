@@ -7,7 +7,7 @@ import {
   startFixture,
 } from "../../test/gateway-fixture.js";
 
-const limit = { fixedWindow: { limit: 1_000, windowMs: 3_600_000 } };
+const limit = { fixedWindow: { limit: 1_000, windowMs: 3_600_000, align: "first" } };
 const RULES = [
   { id: "tokens", key: "ip", cost: { json: "max_tokens", max: 50 }, limit },
   { id: "logins", key: "body:username", limit },

@@ -14,7 +14,7 @@ const REQUESTS_EACH = 45;
 const rules = Array.from({ length: RULES }, (_, i) => ({
   id: `rule-${i}`,
   key: "ip",
-  limit: { fixedWindow: { limit: i === 0 ? 3 : 1_000_000, windowMs: 3_600_000 } },
+  limit: { fixedWindow: { limit: i === 0 ? 3 : 1_000_000, windowMs: 3_600_000, align: "first" } },
 }));
 
 let redis: RedisProcess;

@@ -9,7 +9,11 @@ import { createTelemetry } from "../telemetry/create-telemetry.js";
 
 afterEach(stopAll);
 
-const RULE = { id: "flood", key: "ip", limit: { fixedWindow: { limit: 1, windowMs: 60_000 } } };
+const RULE = {
+  id: "flood",
+  key: "ip",
+  limit: { fixedWindow: { limit: 1, windowMs: 60_000, align: "first" } },
+};
 const START_MS = Date.UTC(2026, 0, 1);
 
 /** Sends all requests on one connection; what comes back until it is closed. */

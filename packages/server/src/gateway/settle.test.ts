@@ -30,7 +30,7 @@ function shape(name: string): Buffer {
 
 /** A rule that reserves an estimate, and settles it by the response's body. */
 function tokens(settle: object, more: object = {}) {
-  const limit = { fixedWindow: { limit: LIMIT, windowMs: 3_600_000 } };
+  const limit = { fixedWindow: { limit: LIMIT, windowMs: 3_600_000, align: "first" } };
   return { id: "tokens", key: "ip", limit, cost: ESTIMATE, settle, ...more };
 }
 

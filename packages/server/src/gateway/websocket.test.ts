@@ -76,8 +76,8 @@ function switchTo(path: string, socket: Duplex, head: Buffer): void {
   }
 }
 
-const TEN = { fixedWindow: { limit: 10, windowMs: 3_600_000 } };
-const MANY = { fixedWindow: { limit: 10_000, windowMs: 3_600_000 } };
+const TEN = { fixedWindow: { limit: 10, windowMs: 3_600_000, align: "first" } };
+const MANY = { fixedWindow: { limit: 10_000, windowMs: 3_600_000, align: "first" } };
 const ONE_PLACE = { concurrency: { limit: 1, permitMs: 3_600_000 } };
 
 async function start(
@@ -149,7 +149,7 @@ describe("an upgrade to a WebSocket", () => {
 
   it("is counted, and refused with 429 and a closed connection before anything is forwarded", async () => {
     const { url, upstream, telemetry } = await start({
-      fixedWindow: { limit: 1, windowMs: 3_600_000 },
+      fixedWindow: { limit: 1, windowMs: 3_600_000, align: "first" },
     });
     await (await open(url)).send(ask("/a")).until((text) => text.includes("hello"));
     const text = await (await open(url)).send(ask("/a")).closed();

@@ -26,7 +26,7 @@ let ids = 0;
 const by = () => ({ id: `change-${++ids}`, actor: "anna", origin: "local", reason: "a test" });
 const textOf = (limit: number) => `version: 1
 rules:
-  - { id: a, key: ip, limit: { fixedWindow: { limit: ${limit}, windowMs: 60000 } } }
+  - { id: a, key: ip, limit: { fixedWindow: { limit: ${limit}, windowMs: 60000, align: first } } }
 `;
 
 const DECISION = {

@@ -9,7 +9,9 @@ import { RULE_LABELS_MAX } from "./tally/rule-meters.js";
 import type { Telemetry } from "./telemetry.js";
 import type { TelemetryOptions } from "./telemetry-options.js";
 
-const windowOf = (limit: number) => ({ fixedWindow: { limit, windowMs: 3_600_000 } });
+const windowOf = (limit: number) => ({
+  fixedWindow: { limit, windowMs: 3_600_000, align: "first" },
+});
 const login = { id: "login", match: { path: "/login" }, key: "ip", limit: windowOf(2) };
 const facts: Facts = { method: "GET", path: "/login", ip: "203.0.113.10" };
 

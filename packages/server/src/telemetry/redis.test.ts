@@ -6,7 +6,7 @@ import { startRedis } from "sluice-test-servers";
 import { expect, it } from "vitest";
 import { silentTelemetry } from "./silent-telemetry.js";
 
-const limit = { fixedWindow: { limit: 100_000, windowMs: 3_600_000 } };
+const limit = { fixedWindow: { limit: 100_000, windowMs: 3_600_000, align: "first" } };
 const RULES = {
   version: 1,
   rules: [

@@ -6,7 +6,13 @@ import { loadTraceApi, loadTracing } from "./tracing.js";
 
 const RULES = {
   version: 1,
-  rules: [{ id: "login", key: "ip", limit: { fixedWindow: { limit: 1, windowMs: 3_600_000 } } }],
+  rules: [
+    {
+      id: "login",
+      key: "ip",
+      limit: { fixedWindow: { limit: 1, windowMs: 3_600_000, align: "first" } },
+    },
+  ],
 };
 const facts = { method: "GET", path: "/login", ip: "203.0.113.10" };
 

@@ -29,7 +29,7 @@ async function setUpOn(rules: object, extra: object = {}) {
   return { service, started, reloads, urlOf };
 }
 
-const ten = { fixedWindow: { limit: 10, windowMs: 3_600_000 } };
+const ten = { fixedWindow: { limit: 10, windowMs: 3_600_000, align: "first" } };
 const rules = { version: 1, rules: [{ id: "everybody", key: "global", limit: ten }] };
 
 describe("a primary", () => {
@@ -65,7 +65,7 @@ describe("a primary", () => {
   });
 
   it("switches rules off and on in every worker", async () => {
-    const none = { fixedWindow: { limit: 1, windowMs: 3_600_000 } };
+    const none = { fixedWindow: { limit: 1, windowMs: 3_600_000, align: "first" } };
     const one = { version: 1, rules: [{ id: "everybody", key: "global", limit: none }] };
     const { urlOf } = await setUpOn(one);
     expect(await ask(urlOf("gateway"))).toBe(200);

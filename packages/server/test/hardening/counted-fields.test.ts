@@ -13,7 +13,11 @@ const IDENTITY = {
 } as const;
 
 function toRule(key: string) {
-  return { id: "two", key, limit: { fixedWindow: { limit: 2, windowMs: 3_600_000 } } };
+  return {
+    id: "two",
+    key,
+    limit: { fixedWindow: { limit: 2, windowMs: 3_600_000, align: "first" } },
+  };
 }
 
 /** A dimension of a key, and a field with a different value in each request. */

@@ -26,7 +26,7 @@ function fieldsOf(answer: string, name: RegExp): string[] {
 const PER_ADDRESS = {
   id: "all",
   key: "ip",
-  limit: { fixedWindow: { limit: 100, windowMs: 3_600_000 } },
+  limit: { fixedWindow: { limit: 100, windowMs: 3_600_000, align: "first" } },
 };
 
 describe("many fields", () => {
@@ -154,7 +154,10 @@ describe("fields that say who the client is", () => {
   });
 
   it("of a trusted proxy are trusted, continued, and counted by", async () => {
-    const one = { ...PER_ADDRESS, limit: { fixedWindow: { limit: 1, windowMs: 3_600_000 } } };
+    const one = {
+      ...PER_ADDRESS,
+      limit: { fixedWindow: { limit: 1, windowMs: 3_600_000, align: "first" } },
+    };
     await start({ rules: [one], config: { identity: { trustedProxies: ["127.0.0.1/32"] } } });
     expect(await rawExchange(fixture.url, get("X-Forwarded-For: 192.0.2.1\r\n"))).toMatch(
       /^HTTP\/1.1 200/,
@@ -172,7 +175,10 @@ describe("fields that say who the client is", () => {
   });
 
   it("don't let an untrusted client pass as another to the rules", async () => {
-    const one = { ...PER_ADDRESS, limit: { fixedWindow: { limit: 1, windowMs: 3_600_000 } } };
+    const one = {
+      ...PER_ADDRESS,
+      limit: { fixedWindow: { limit: 1, windowMs: 3_600_000, align: "first" } },
+    };
     await start({ rules: [one] });
     expect(await rawExchange(fixture.url, get("X-Forwarded-For: 192.0.2.1\r\n"))).toMatch(
       /^HTTP\/1.1 200/,

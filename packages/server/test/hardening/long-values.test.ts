@@ -9,7 +9,7 @@ import { openTestListener, type TestListener } from "../decision-listener.js";
 import { type GatewayFixture, startGateway, startUpstream, stopAll } from "../proxy-fixture.js";
 import { COSTS, FIELDS, HOSTS, type Make, PATHS, TEXTS } from "./long-values.js";
 
-const limit = { fixedWindow: { limit: 1_000_000, windowMs: 3_600_000 } };
+const limit = { fixedWindow: { limit: 1_000_000, windowMs: 3_600_000, align: "first" } };
 const skipped = { limit, onMissing: "skip" };
 const RULES = [
   { id: "endpoint", key: "endpoint", match: { path: "/*" }, limit },
@@ -30,7 +30,7 @@ const RULES = [
     id: "challenged",
     key: "ip",
     match: { path: "/challenged" },
-    limit: { fixedWindow: { limit: 1, windowMs: 3_600_000 } },
+    limit: { fixedWindow: { limit: 1, windowMs: 3_600_000, align: "first" } },
     onExceed: "challenge",
   },
 ];

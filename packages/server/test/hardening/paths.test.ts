@@ -12,7 +12,7 @@ beforeEach(async () => {
     id: "admin",
     key: "global",
     match: { path: "/admin/*" },
-    limit: { fixedWindow: { limit: 1, windowMs: 3_600_000 } },
+    limit: { fixedWindow: { limit: 1, windowMs: 3_600_000, align: "first" } },
   };
   fixture = await startFixture({
     rules: [admin],

@@ -83,7 +83,7 @@ describe("a client that pipelines a million requests", () => {
 
 describe("a client that never reads what it is refused with", () => {
   it("is refused no more than the buffers hold, and cut off", async () => {
-    const limit = { fixedWindow: { limit: 1, windowMs: 3_600_000 } };
+    const limit = { fixedWindow: { limit: 1, windowMs: 3_600_000, align: "first" } };
     const rules = [{ id: "one", key: "global", match: { path: "/never" }, limit }];
     fixture = await startFixture({ rules, gateway: { keepAliveMs: 1_000 } });
     client = await connectTo(fixture.url);

@@ -15,7 +15,11 @@ beforeAll(async () => {
   fixture = await startFixture({
     gateway: { tls: makeCertificate(folder, "gateway"), headersTimeoutMs: 1_000 },
     rules: [
-      { id: "all", key: "ip", limit: { fixedWindow: { limit: 1_000, windowMs: 3_600_000 } } },
+      {
+        id: "all",
+        key: "ip",
+        limit: { fixedWindow: { limit: 1_000, windowMs: 3_600_000, align: "first" } },
+      },
     ],
   });
   fixture.upstream.server.on("upgrade", (request, socket: Duplex) => {

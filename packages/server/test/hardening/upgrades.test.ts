@@ -42,7 +42,7 @@ async function open(): Promise<RawClient> {
 
 describe("upgrades", () => {
   it("are counted together with other requests, and refused before anything is forwarded", async () => {
-    await start({ fixedWindow: { limit: 2, windowMs: 3_600_000 } });
+    await start({ fixedWindow: { limit: 2, windowMs: 3_600_000, align: "first" } });
     await (await open()).until((text) => text.endsWith("hello"));
     expect((await fetch(`${fixture.url}/a`)).status).toBe(200);
     expect(await (await open()).closed()).toMatch(/^HTTP\/1.1 429 Too Many Requests\r\n/);
@@ -63,7 +63,7 @@ describe("upgrades", () => {
   });
 
   it("that are no WebSockets are ordinary requests", async () => {
-    await start({ fixedWindow: { limit: 1, windowMs: 3_600_000 } });
+    await start({ fixedWindow: { limit: 1, windowMs: 3_600_000, align: "first" } });
     const other = `GET /a HTTP/1.1\r\n${UPGRADE.replace("websocket", "h2c").replace("Upgrade\r\n", "Upgrade, close\r\n")}`;
     expect(await rawExchange(fixture.url, other)).toMatch(
       /^HTTP\/1.1 200 OK\r\n[\s\S]*\r\n\r\n\/a$/,
@@ -73,7 +73,7 @@ describe("upgrades", () => {
   });
 
   it("end with the gateway", async () => {
-    await start({ fixedWindow: { limit: 10, windowMs: 3_600_000 } });
+    await start({ fixedWindow: { limit: 10, windowMs: 3_600_000, align: "first" } });
     const client = await open();
     await client.until((text) => text.endsWith("hello"));
     await fixture.listener.close();

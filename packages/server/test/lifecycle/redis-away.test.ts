@@ -39,7 +39,7 @@ describe("Redis gone and back under load", () => {
         };
         onEvent();
       });
-    const window = { fixedWindow: { limit: 1_000_000, windowMs: 3_600_000 } };
+    const window = { fixedWindow: { limit: 1_000_000, windowMs: 3_600_000, align: "first" } };
     const rules = [{ id: "everybody", key: "global", limit: window, onStoreFailure: "open" }];
     const store = { kind: "redis", url: `redis://127.0.0.1:${proxy.port}`, timeoutMs: 200 };
     const config = toGatewayConfig(upstream.url, { version: 1, rules }, { store });

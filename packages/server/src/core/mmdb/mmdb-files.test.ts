@@ -109,7 +109,11 @@ describe("MMDB files", () => {
       inline: {
         version: 1,
         rules: [
-          { id: "country", key: "country", limit: { fixedWindow: { limit: 1, windowMs: 60_000 } } },
+          {
+            id: "country",
+            key: "country",
+            limit: { fixedWindow: { limit: 1, windowMs: 60_000, align: "first" } },
+          },
         ],
       },
     };

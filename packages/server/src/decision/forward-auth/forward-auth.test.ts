@@ -16,7 +16,7 @@ const twoAMinute = {
   id: "two",
   match: { path: "/api/*" },
   key: "ip",
-  limit: { fixedWindow: { limit: 2, windowMs: 60_000 } },
+  limit: { fixedWindow: { limit: 2, windowMs: 60_000, align: "first" } },
 };
 
 const open = (options: RequestHandlerOptions = {}) =>

@@ -52,7 +52,7 @@ afterEach(async () => {
 });
 
 function window(limit: number) {
-  return { fixedWindow: { limit, windowMs: 60_000 } };
+  return { fixedWindow: { limit, windowMs: 60_000, align: "first" } };
 }
 
 function example(name: string): string {

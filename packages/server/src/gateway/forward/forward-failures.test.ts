@@ -322,7 +322,7 @@ describe("the pool", () => {
       connections = connections.add(asked.socket);
       waiting.push({ path: asked.url ?? "", go: () => response.end("x") });
     });
-    const counted = { fixedWindow: { limit: 100, windowMs: 3_600_000 } };
+    const counted = { fixedWindow: { limit: 100, windowMs: 3_600_000, align: "first" } };
     const { url, core } = await startGateway(upstream, {
       upstream: { connectionsMax: 2, waitingMax: 3 },
       rules: [{ id: "counted", key: "ip", limit: counted }],

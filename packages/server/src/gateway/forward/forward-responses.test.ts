@@ -21,7 +21,11 @@ const permits = {
   key: "ip",
   limit: { concurrency: { limit: PERMITS, permitMs: 600_000 } },
 };
-const two = { id: "two", key: "ip", limit: { fixedWindow: { limit: 2, windowMs: 3_600_000 } } };
+const two = {
+  id: "two",
+  key: "ip",
+  limit: { fixedWindow: { limit: 2, windowMs: 3_600_000, align: "first" } },
+};
 
 /** How many units are left under the first rule. */
 async function remaining({ core }: GatewayFixture): Promise<number> {
@@ -204,7 +208,9 @@ describe("a refusal", () => {
 
   it("closes the connection of a client that waits for leave, since its body will not come", async () => {
     const { url } = await startGateway(await closedUrl(), {
-      rules: [{ ...two, limit: { fixedWindow: { limit: 1, windowMs: 3_600_000 } } }],
+      rules: [
+        { ...two, limit: { fixedWindow: { limit: 1, windowMs: 3_600_000, align: "first" } } },
+      ],
     });
     await fetch(url);
     const head = "Content-Length: 2\r\nExpect: 100-continue\r\n\r\n";
@@ -218,7 +224,9 @@ describe("a refusal", () => {
   it("is read by a client that still sends a large body", async () => {
     const upstream = await startUpstream((_request, response) => void response.end("x"));
     const { url } = await startGateway(upstream, {
-      rules: [{ ...two, limit: { fixedWindow: { limit: 1, windowMs: 3_600_000 } } }],
+      rules: [
+        { ...two, limit: { fixedWindow: { limit: 1, windowMs: 3_600_000, align: "first" } } },
+      ],
     });
     await (await fetch(url)).text();
     // It reads nothing before all is sent: a reset would take the answer from it.
@@ -277,7 +285,7 @@ describe("a rule", () => {
       response.write("hello");
       response.end("world");
     });
-    const window = { fixedWindow: { limit: 100, windowMs: 3_600_000 } };
+    const window = { fixedWindow: { limit: 100, windowMs: 3_600_000, align: "first" } };
     const cases = [
       { rule: { when: { status: [401] } }, left: [100, 99] },
       { rule: { cost: 10, settle: { header: "x-cost" } }, left: [97, 94] },

@@ -295,7 +295,7 @@ describe("a request", () => {
         {
           id: "login",
           key: "body:user",
-          limit: { fixedWindow: { limit: 1, windowMs: 3_600_000 } },
+          limit: { fixedWindow: { limit: 1, windowMs: 3_600_000, align: "first" } },
         },
       ],
     });

@@ -67,7 +67,13 @@ describe("an upstream with an adaptive limit", () => {
   it("refunds what a shed request was charged", async () => {
     const { ask, occupy, letGo } = await setUp({
       upstream: { adaptive: fixedAt(2) },
-      rules: [{ id: "ten", key: "ip", limit: { fixedWindow: { limit: 10, windowMs: 3_600_000 } } }],
+      rules: [
+        {
+          id: "ten",
+          key: "ip",
+          limit: { fixedWindow: { limit: 10, windowMs: 3_600_000, align: "first" } },
+        },
+      ],
     });
     await occupy(1);
     for (let i = 0; i < 20; i++) expect((await ask("/")).status).toBe(503);

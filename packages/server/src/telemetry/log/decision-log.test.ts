@@ -12,14 +12,14 @@ const RULES = {
       id: "login",
       match: { path: "/login" },
       key: "user",
-      limit: { fixedWindow: { limit: 2, windowMs: 3_600_000 } },
+      limit: { fixedWindow: { limit: 2, windowMs: 3_600_000, align: "first" } },
     },
     {
       id: "mine",
       match: { path: "/mine" },
       key: "tenant",
       onMissing: "refuse",
-      limit: { fixedWindow: { limit: 2, windowMs: 3_600_000 } },
+      limit: { fixedWindow: { limit: 2, windowMs: 3_600_000, align: "first" } },
     },
   ],
 };

@@ -6,7 +6,9 @@ import { mergeLatest, mergeReports } from "../merge.js";
 import { PER_SECOND_MAX } from "../tally/key-sampling.js";
 import { SampleRing } from "./sample-ring.js";
 
-const windowOf = (limit: number) => ({ fixedWindow: { limit, windowMs: 3_600_000 } });
+const windowOf = (limit: number) => ({
+  fixedWindow: { limit, windowMs: 3_600_000, align: "first" },
+});
 const RULES = {
   version: 1,
   rules: [

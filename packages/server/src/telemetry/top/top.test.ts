@@ -3,7 +3,9 @@ import { describe, expect, it } from "vitest";
 import { createTelemetry } from "../create-telemetry.js";
 import { mergeMetrics, mergeTop } from "../merge.js";
 
-const windowOf = (limit: number) => ({ fixedWindow: { limit, windowMs: 3_600_000 } });
+const windowOf = (limit: number) => ({
+  fixedWindow: { limit, windowMs: 3_600_000, align: "first" },
+});
 const RULES = {
   version: 1,
   rules: [

@@ -8,7 +8,7 @@ const RULE = {
   id: "api",
   match: { path: "/api/*" },
   key: "apiKey",
-  limit: { fixedWindow: { limit: 3, windowMs: 3_600_000 } },
+  limit: { fixedWindow: { limit: 3, windowMs: 3_600_000, align: "first" } },
 };
 const FACTS = { method: "GET", path: "/api/x" };
 
