@@ -3,12 +3,12 @@
 
 import { readFileSync, statSync } from "node:fs";
 import { join, posix } from "node:path";
-import { brotliDecompressSync } from "node:zlib";
+import { gunzipSync } from "node:zlib";
 
 /** A file of the first load. */
 export interface LoadedFile {
   readonly name: string;
-  /** As it is sent, compressed with Brotli. */
+  /** As it is sent, compressed with gzip. */
   readonly bytes: number;
 }
 
@@ -20,11 +20,11 @@ export function firstLoadOf(folder: string): LoadedFile[] {
   for (let at = 0; at < names.length; at++) {
     if (names.length > FILES_MAX) throw new Error(`more than ${FILES_MAX} files in ${folder}`);
     const name = names[at];
-    const text = brotliDecompressSync(readFileSync(join(folder, `${name}.br`))).toString();
+    const text = gunzipSync(readFileSync(join(folder, `${name}.gz`))).toString();
     const named = name.endsWith(".html") ? namedBy(text) : importedBy(name, text);
     for (const next of named) if (!names.includes(next)) names.push(next);
   }
-  return names.map((name) => ({ name, bytes: statSync(join(folder, `${name}.br`)).size }));
+  return names.map((name) => ({ name, bytes: statSync(join(folder, `${name}.gz`)).size }));
 }
 
 /** Scripts, style sheets and the icon of a page. */

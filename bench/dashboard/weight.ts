@@ -16,7 +16,7 @@ export const dashboardWeight: Bench<readonly LoadedFile[]> = {
   runPart: weigh,
   conclude: ([files]) => [
     {
-      subject: "first load of the dashboard, Brotli",
+      subject: "first load of the dashboard, gzip",
       value: files.reduce((sum, { bytes }) => sum + bytes, 0) / 1_000,
       note: files.map(({ name, bytes }) => `${kindOf(name)} ${toKb(bytes)}`).join(", "),
     },

@@ -1,14 +1,15 @@
-// A step of the build: replaces each text file by two compressed ones, so that the service never compresses anything
-// itself. The few clients that take neither get what the service unpacks.
+// A step of the build: replaces each text file by a compressed one, so that the service never compresses anything itself. The
+// few clients that take no gzip get what the service unpacks. Brotli would save a tenth, but browsers take it over TLS only,
+// and a second copy of each file would be a tenth of the package.
 
 import { readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { constants, gzipSync } from "node:zlib";
 import type { Plugin } from "vite";
 
 const TEXT = /\.(?:js|css|html|svg|json)$/;
 
-/** Writes `NAME.br` and `NAME.gz` in the place of each text file of the build. */
+/** Writes `NAME.gz` in the place of each text file of the build. */
 export function precompress(): Plugin {
   let folder = "";
   return {
@@ -26,11 +27,6 @@ export function precompress(): Plugin {
 
 function compress(path: string): void {
   const bytes = readFileSync(path);
-  const params = {
-    [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
-    [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
-  };
-  writeFileSync(`${path}.br`, brotliCompressSync(bytes, { params }));
   writeFileSync(`${path}.gz`, gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION }));
   unlinkSync(path);
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { brotliDecompressSync, gunzipSync } from "node:zlib";
+import { gunzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { Dashboard } from "./dashboard.js";
 import { readDashboardFiles } from "./files.js";
@@ -13,14 +13,12 @@ function get(pathname: string, encoding?: string) {
 }
 
 describe("the files of the dashboard", () => {
-  it("are sent in the best encoding that the client takes, and unpacked if it takes none", () => {
+  it("are sent with gzip to clients that take it, and unpacked to others", () => {
     const plain = get(`/dashboard/${script}`);
     expect(plain.headers).not.toHaveProperty("Content-Encoding");
-    const br = get(`/dashboard/${script}`, "gzip, deflate, br");
-    expect(br.headers).toMatchObject({ "Content-Encoding": "br", Vary: "Accept-Encoding" });
-    const gzip = get(`/dashboard/${script}`, "gzip, deflate");
-    expect(gzip.headers).toMatchObject({ "Content-Encoding": "gzip" });
-    expect(brotliDecompressSync(br.body)).toEqual(plain.body);
+    expect(get(`/dashboard/${script}`, "br").headers).not.toHaveProperty("Content-Encoding");
+    const gzip = get(`/dashboard/${script}`, "gzip, deflate, br");
+    expect(gzip.headers).toMatchObject({ "Content-Encoding": "gzip", Vary: "Accept-Encoding" });
     expect(gunzipSync(gzip.body)).toEqual(plain.body);
   });
 

@@ -70,18 +70,18 @@ function toMiss(isPage: boolean, pathname: string): ServerError {
   return new ServerError("SLUICE_NOT_FOUND", seen);
 }
 
-/** In the best encoding that the client takes. */
+/** Compressed, for clients that take it. */
 function toReply(file: DashboardFile, accepted: string, isHashed: boolean): AdminReply {
-  const encoding = ENCODINGS.find((name) => new RegExp(`\\b${name}\\b`).test(accepted));
+  const isCompressed = /\bgzip\b/.test(accepted);
   return {
     status: 200,
     type: file.type,
-    body: encoding === undefined ? unpacked(file) : file[encoding],
+    body: isCompressed ? file.gzip : unpacked(file),
     headers: {
       ...HEADERS,
       Vary: "Accept-Encoding",
       "Cache-Control": isHashed ? `public, max-age=${YEAR_S}, immutable` : "no-cache",
-      ...(encoding && { "Content-Encoding": encoding }),
+      ...(isCompressed && { "Content-Encoding": "gzip" }),
     },
   };
 }
@@ -94,4 +94,3 @@ function unpacked(file: DashboardFile): Buffer {
 }
 
 const unpackedFiles = new WeakMap<DashboardFile, Buffer>();
-const ENCODINGS = ["br", "gzip"] as const;

@@ -4,10 +4,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** A file, by how it is encoded. */
+/** A file as it is in the package. */
 export interface DashboardFile {
   readonly type: string;
-  readonly br: Buffer;
   readonly gzip: Buffer;
 }
 
@@ -34,7 +33,6 @@ export function readDashboardFiles(folder = FOLDER): ReadonlyMap<string, Dashboa
 function readFile(path: string): DashboardFile {
   return {
     type: TYPES[extname(path)] ?? "application/octet-stream",
-    br: readFileSync(`${path}.br`),
     gzip: readFileSync(`${path}${GZIP}`),
   };
 }
