@@ -1,49 +1,19 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { nowMs, sleep, waitFor, within } from "../clock.js";
-import {
-  type FaultProxy,
-  type RedisProcess,
-  RespConnection,
-  startFaultProxy,
-  startRedis,
-} from "../index.js";
+import { RespConnection, startFaultProxy } from "../index.js";
+import { staysSilent, useProxiedRedis } from "./proxied-redis.js";
 
-let redis: RedisProcess;
-let proxy: FaultProxy;
-let client: RespConnection;
-
-beforeAll(async () => {
-  redis = await startRedis();
-});
-afterAll(() => redis.stop());
-
-beforeEach(async () => {
-  await redis.command("FLUSHALL");
-  proxy = await startFaultProxy({ port: redis.port });
-  client = new RespConnection(proxy);
-  expect(await client.command("PING")).toBe("PONG");
-});
-afterEach(() => {
-  client.close();
-  proxy.close();
-});
-
-const quietMs = 150;
-const staysSilent = (answer: Promise<unknown>) =>
-  expect(within(quietMs, "reply", answer)).rejects.toThrow("no answer");
-const count = async () => Number(await redis.command("GET", "n"));
-const countBecomes = (n: number) =>
-  waitFor(`a count of ${n}`, 2000, async () => (await count()) === n || undefined);
+const stand = useProxiedRedis();
 
 describe("a proxy that passes", () => {
   it("carries any bytes both ways, and counts them", async () => {
     const big = "ü\r\n$-1\r\n".repeat(300_000);
-    await client.command("SET", "big", big);
-    expect(await client.command("GET", "big")).toBe(big);
+    await stand.client.command("SET", "big", big);
+    expect(await stand.client.command("GET", "big")).toBe(big);
     const bytes = Buffer.byteLength(big);
-    const { connections, connectionsOpen, repliesPassed, ...rest } = proxy.counters;
+    const { connections, connectionsOpen, repliesPassed, ...rest } = stand.proxy.counters;
     expect({ connections, connectionsOpen, repliesPassed }).toEqual({
       connections: 1,
       connectionsOpen: 1,
@@ -55,21 +25,25 @@ describe("a proxy that passes", () => {
   });
 
   it("closes each side when the other one closes", async () => {
-    const clients = async () => Number((await redis.info("clients")).connected_clients);
+    const clients = async () => Number((await stand.redis.info("clients")).connected_clients);
     const before = await clients();
-    client.close();
+    stand.client.close();
     await waitFor(
       "the server's side to close",
       2000,
       async () => (await clients()) < before || undefined,
     );
-    await waitFor("the link to go", 2000, () => proxy.counters.connectionsOpen === 0 || undefined);
-    await client.command("PING");
-    await redis.command("CLIENT", "KILL", "TYPE", "normal");
+    await waitFor(
+      "the link to go",
+      2000,
+      () => stand.proxy.counters.connectionsOpen === 0 || undefined,
+    );
+    await stand.client.command("PING");
+    await stand.redis.command("CLIENT", "KILL", "TYPE", "normal");
     await waitFor(
       "the client's side to close",
       2000,
-      () => proxy.counters.connectionsOpen === 0 || undefined,
+      () => stand.proxy.counters.connectionsOpen === 0 || undefined,
     );
   });
 
@@ -83,9 +57,9 @@ describe("a proxy that passes", () => {
 
 describe("faults", () => {
   it("delay: a round trip takes twice the delay, in order, with requests under way together", async () => {
-    proxy.delay(250);
+    stand.proxy.delay(250);
     const startMs = nowMs();
-    const answers = [1, 2, 3, 4].map((i) => sleep(i).then(() => client.command("INCR", "n")));
+    const answers = [1, 2, 3, 4].map((i) => sleep(i).then(() => stand.client.command("INCR", "n")));
     expect(await Promise.all(answers)).toEqual([1, 2, 3, 4]);
     expect(nowMs() - startMs).toBeGreaterThanOrEqual(499);
     // One after the other they would take two seconds.
@@ -93,10 +67,10 @@ describe("faults", () => {
   });
 
   it("delay: healing releases what waits immediately", async () => {
-    proxy.delay(60_000);
-    const answer = client.command("PING");
+    stand.proxy.delay(60_000);
+    const answer = stand.client.command("PING");
     await staysSilent(answer);
-    await proxy.heal();
+    await stand.proxy.heal();
     expect(await within(1000, "PING", answer)).toBe("PONG");
   });
 
@@ -104,133 +78,137 @@ describe("faults", () => {
     ["close", "was closed"],
     ["reset", "ECONNRESET"],
   ] as const)("cut: a %s is seen immediately, and the next connection works", async (how, seen) => {
-    await redis.command("CLIENT", "PAUSE", 1_500);
-    const answer = client.command("PING");
+    await stand.redis.command("CLIENT", "PAUSE", 1_500);
+    const answer = stand.client.command("PING");
     const startMs = nowMs();
     await sleep(20);
-    proxy.cut(how);
+    stand.proxy.cut(how);
     await expect(answer).rejects.toThrow(seen);
     expect(nowMs() - startMs).toBeLessThan(1_400);
-    expect(proxy.counters.connectionsCut).toBe(1);
-    expect(await client.command("PING")).toBe("PONG");
+    expect(stand.proxy.counters.connectionsCut).toBe(1);
+    expect(await stand.client.command("PING")).toBe("PONG");
   });
 
   it("cutEvery: each third reply is lost with its connection, and was executed", async () => {
-    proxy.cutEvery(3);
+    stand.proxy.cutEvery(3);
     const outcomes: string[] = [];
     for (let i = 0; i < 9; i++) {
-      outcomes.push(await client.command("INCR", "n").then(String, () => "lost"));
+      outcomes.push(await stand.client.command("INCR", "n").then(String, () => "lost"));
     }
     expect(outcomes).toEqual(["1", "2", "lost", "4", "5", "lost", "7", "8", "lost"]);
-    expect(await count()).toBe(9);
-    expect(proxy.counters.connectionsCut).toBe(3);
-    await proxy.heal();
-    for (let i = 10; i < 16; i++) expect(await client.command("INCR", "n")).toBe(i);
+    expect(await stand.count()).toBe(9);
+    expect(stand.proxy.counters.connectionsCut).toBe(3);
+    await stand.proxy.heal();
+    for (let i = 10; i < 16; i++) expect(await stand.client.command("INCR", "n")).toBe(i);
   });
 
   it("refuse: new connections are refused, open ones work, healing accepts again", async () => {
-    proxy.refuse();
-    const other = new RespConnection(proxy);
+    stand.proxy.refuse();
+    const other = new RespConnection(stand.proxy);
     await expect(other.command("PING")).rejects.toThrow("ECONNREFUSED");
-    expect(await client.command("PING")).toBe("PONG");
-    await proxy.heal();
+    expect(await stand.client.command("PING")).toBe("PONG");
+    await stand.proxy.heal();
     expect(await other.command("PING")).toBe("PONG");
-    expect(await client.command("PING")).toBe("PONG");
+    expect(await stand.client.command("PING")).toBe("PONG");
     other.close();
   });
 
   it("dropReplies: executed, never answered; healing cuts what lost replies", async () => {
-    proxy.dropReplies();
-    const answer = client.command("INCR", "n");
+    stand.proxy.dropReplies();
+    const answer = stand.client.command("INCR", "n");
     const cut = expect(answer).rejects.toThrow("was closed");
-    await countBecomes(1);
+    await stand.countBecomes(1);
     await staysSilent(answer);
-    expect(proxy.counters).toMatchObject({ repliesDropped: 1, connectionsOpen: 1 });
-    await proxy.heal();
+    expect(stand.proxy.counters).toMatchObject({ repliesDropped: 1, connectionsOpen: 1 });
+    await stand.proxy.heal();
     await cut;
-    expect(await client.command("INCR", "n")).toBe(2);
+    expect(await stand.client.command("INCR", "n")).toBe(2);
   });
 
   it("dropReplies with a count: only those connections are cut that lost a reply", async () => {
-    const other = new RespConnection(proxy);
+    const other = new RespConnection(stand.proxy);
     await other.command("PING");
-    proxy.dropReplies({ count: 2 });
-    const first = expect(client.command("INCR", "n")).rejects.toThrow("was closed");
-    await countBecomes(1);
-    const second = expect(client.command("INCR", "n")).rejects.toThrow("was closed");
+    stand.proxy.dropReplies({ count: 2 });
+    const first = expect(stand.client.command("INCR", "n")).rejects.toThrow("was closed");
+    await stand.countBecomes(1);
+    const second = expect(stand.client.command("INCR", "n")).rejects.toThrow("was closed");
     await Promise.all([first, second]);
-    expect(await count()).toBe(2);
-    expect(proxy.counters).toMatchObject({ repliesDropped: 2, connectionsCut: 1 });
+    expect(await stand.count()).toBe(2);
+    expect(stand.proxy.counters).toMatchObject({ repliesDropped: 2, connectionsCut: 1 });
     expect(await other.command("INCR", "n")).toBe(3);
-    expect(await client.command("INCR", "n")).toBe(4);
+    expect(await stand.client.command("INCR", "n")).toBe(4);
     other.close();
   });
 
   it("dropReplies: a connection that lost replies stays mute under the next fault", async () => {
-    proxy.dropReplies();
-    const lost = client.command("ECHO", "first");
+    stand.proxy.dropReplies();
+    const lost = stand.client.command("ECHO", "first");
     lost.catch(() => {});
-    await waitFor("the loss", 2000, () => proxy.counters.repliesDropped === 1 || undefined);
-    proxy.delay(0);
-    const next = client.command("ECHO", "second");
+    await waitFor("the loss", 2000, () => stand.proxy.counters.repliesDropped === 1 || undefined);
+    stand.proxy.delay(0);
+    const next = stand.client.command("ECHO", "second");
     next.catch(() => {});
     await staysSilent(Promise.any([lost, next]));
   });
 
   it("partition: nothing goes either way, connections stay open, what was sent arrives late", async () => {
-    proxy.partition();
-    const answer = client.command("INCR", "n");
-    const newcomer = new RespConnection(proxy);
+    stand.proxy.partition();
+    const answer = stand.client.command("INCR", "n");
+    const newcomer = new RespConnection(stand.proxy);
     const hung = newcomer.command("INCR", "n");
     await staysSilent(Promise.race([answer, hung]));
-    expect(await count()).toBe(0);
-    expect(proxy.counters.connectionsOpen).toBe(2);
-    await proxy.heal();
+    expect(await stand.count()).toBe(0);
+    expect(stand.proxy.counters.connectionsOpen).toBe(2);
+    await stand.proxy.heal();
     expect([await answer, await hung].sort()).toEqual([1, 2]);
     newcomer.close();
   });
 
   it("partition: a request is executed late although its client has gone", async () => {
-    proxy.partition();
-    const answer = client.command("INCR", "n");
+    stand.proxy.partition();
+    const answer = stand.client.command("INCR", "n");
     const gone = expect(answer).rejects.toThrow("was closed");
     await sleep(20);
-    client.close();
+    stand.client.close();
     await gone;
     await sleep(50);
-    expect(await count()).toBe(0);
-    await proxy.heal();
-    await countBecomes(1);
+    expect(await stand.count()).toBe(0);
+    await stand.proxy.heal();
+    await stand.countBecomes(1);
   });
 
   it("partition: a reply that was under way is held back", async () => {
-    await redis.command("CLIENT", "PAUSE", 60);
-    const answer = client.command("INCR", "n");
+    await stand.redis.command("CLIENT", "PAUSE", 60);
+    const answer = stand.client.command("INCR", "n");
     await waitFor(
       "the request to leave",
       2000,
-      () => proxy.counters.bytesToServer > 20 || undefined,
+      () => stand.proxy.counters.bytesToServer > 20 || undefined,
     );
-    proxy.partition();
-    await countBecomes(1);
+    stand.proxy.partition();
+    await stand.countBecomes(1);
     await staysSilent(answer);
-    await proxy.heal();
+    await stand.proxy.heal();
     expect(await answer).toBe(1);
   });
 
   it("trickle: bytes go few at a time, and all of them arrive", async () => {
-    proxy.trickle({ bytes: 4, everyMs: 5 });
+    stand.proxy.trickle({ bytes: 4, everyMs: 5 });
     const startMs = nowMs();
-    expect(await client.command("ECHO", "0123456789".repeat(10))).toBe("0123456789".repeat(10));
+    expect(await stand.client.command("ECHO", "0123456789".repeat(10))).toBe(
+      "0123456789".repeat(10),
+    );
     // 124 bytes there and 108 back, four every five milliseconds.
     expect(nowMs() - startMs).toBeGreaterThan(200);
   });
 
   it("refuses numbers that mean nothing", () => {
-    expect(() => proxy.trickle({ bytes: 0 })).toThrow("bytes must be a whole number from 1, got 0");
-    expect(() => proxy.cutEvery(Number.NaN)).toThrow("got NaN");
-    expect(() => proxy.delay(-1)).toThrow("delayMs");
-    expect(() => proxy.dropReplies({ count: 1.5 })).toThrow("count");
+    expect(() => stand.proxy.trickle({ bytes: 0 })).toThrow(
+      "bytes must be a whole number from 1, got 0",
+    );
+    expect(() => stand.proxy.cutEvery(Number.NaN)).toThrow("got NaN");
+    expect(() => stand.proxy.delay(-1)).toThrow("delayMs");
+    expect(() => stand.proxy.dropReplies({ count: 1.5 })).toThrow("count");
   });
 });
 
