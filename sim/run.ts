@@ -77,6 +77,8 @@ export interface RunResult {
   readonly failures: number;
   /** What was decided, in slices of 100 ms. */
   readonly timeline: readonly Slice[];
+  /** When each fault happened, from the start. */
+  readonly faultsAtMs: readonly number[];
   /** Real time, and time of processors. */
   readonly tookMs: number;
   readonly cpuMs: number;
@@ -223,6 +225,7 @@ function toResult(
     unanswered: world.unanswered,
     failures: world.failures,
     timeline,
+    faultsAtMs: faults.map(({ atMs }) => atMs),
     ...took,
   };
 }

@@ -10,13 +10,16 @@ export interface Line {
 }
 
 const LEFT = 72;
+const RIGHT = 24;
 const WIDTH = 720;
-const PANEL_WIDTH = WIDTH - LEFT - 16;
+const PANEL_WIDTH = WIDTH - LEFT - RIGHT;
 const PANEL_HEIGHT = 120;
 const TOP = 80;
 const GAP = 44;
 const HEIGHT = TOP + 2 * PANEL_HEIGHT + GAP + 32;
-const TICKS = 4;
+/** The most marks of time, and the most points of a line: more of them hide each other. */
+const TICKS_MAX = 10;
+const POINTS_MAX = 100;
 
 // A background of its own: a page may be light while the system asks for dark.
 const STYLE = `
@@ -25,12 +28,14 @@ const STYLE = `
     .page { fill: #ffffff; stroke: #d0d7de }
     .grid { stroke: #d0d7de; fill: none }
     .line { fill: none; stroke-width: 1.5 }
+    .fault { stroke: #57606a; stroke-dasharray: 2 4; fill: none }
     .c0 { stroke: #1f6feb } .c1 { stroke: #1a7f37 } .c2 { stroke: #bf8700 } .c3 { stroke: #cf222e } .c4 { stroke: #8250df } .c5 { stroke: #bf3989 }
     @media (prefers-color-scheme: dark) {
       text { fill: #9198a1 }
       .title { fill: #f0f6fc }
       .page { fill: #0d1117; stroke: #3d444d }
       .grid { stroke: #3d444d }
+      .fault { stroke: #9198a1 }
     }
   `;
 
@@ -41,25 +46,46 @@ interface Panel {
 }
 
 const PANELS: readonly Panel[] = [
-  { title: "admitted a second", read: ({ admitted }) => admitted },
+  { title: "admitted per second", read: ({ admitted }) => admitted },
   {
-    title: "decided wrongly a second: above the limit or refused early",
+    title: "wrong decisions per second: above the limit, or refused early",
     read: ({ early, excess }) => early + excess,
   },
 ];
 
+/** What a plot shows. */
+export interface Plot {
+  readonly title: string;
+  readonly lines: readonly Line[];
+  /** When something went wrong, or was well again, in milliseconds from the start. */
+  readonly faultsAtMs: readonly number[];
+}
+
+/** How slices lie on the axis of time. */
+interface TimeAxis {
+  readonly slices: number;
+  /** So many slices are one point. */
+  readonly perPoint: number;
+  x(slice: number): number;
+}
+
 /** The plot as an SVG document. */
-export function toPlot(title: string, lines: readonly Line[]): string {
+export function toPlot({ title, lines, faultsAtMs }: Plot): string {
   const slices = Math.max(...lines.map(({ timeline }) => timeline.length));
-  const panels = PANELS.map((panel, i) => {
-    const top = TOP + i * (PANEL_HEIGHT + GAP);
-    return drawPanel(panel, lines, { top, slices });
-  });
+  const axis: TimeAxis = {
+    slices,
+    perPoint: Math.ceil(slices / POINTS_MAX),
+    x: (slice) => round(LEFT + (slice * PANEL_WIDTH) / slices),
+  };
+  const panels = PANELS.map((panel, i) =>
+    drawPanel(panel, lines, { top: TOP + i * (PANEL_HEIGHT + GAP), axis }),
+  );
+  const faults = drawFaults(faultsAtMs, axis);
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}">
   <style>${STYLE}</style>
   <rect class="page" x="0.5" y="0.5" width="${WIDTH - 1}" height="${HEIGHT - 1}" rx="6"/>
   <text class="title" x="16" y="22">${title}</text>
-${[...lines.map(drawLegend), ...panels, drawTimes(slices)].join("\n")}
+${[...lines.map(drawLegend), ...faults, ...panels, drawTimes(axis)].join("\n")}
 </svg>
 `;
 }
@@ -72,16 +98,13 @@ function drawLegend({ label }: Line, i: number): string {
 function drawPanel(
   { title, read }: Panel,
   lines: readonly Line[],
-  { top, slices }: { top: number; slices: number },
+  { top, axis }: { top: number; axis: TimeAxis },
 ): string {
-  const perSecond = lines.map(({ timeline }) =>
-    timeline.map((slice) => (read(slice) * 1_000) / SLICE_MS),
-  );
+  const perSecond = lines.map(({ timeline }) => toPoints(timeline.map(read), axis.perPoint));
   const most = roundUp(Math.max(1, ...perSecond.flat()));
-  const x = (slice: number) => round(LEFT + (slice * PANEL_WIDTH) / slices);
   const y = (value: number) => round(top + PANEL_HEIGHT * (1 - value / most));
   const paths = perSecond.map((values, i) => {
-    const points = values.map((value, slice) => `${x(slice)} ${y(value)}`);
+    const points = values.map((value, point) => `${axis.x(point * axis.perPoint)} ${y(value)}`);
     return `  <path class="line c${i}" d="M${points.join("L")}"/>`;
   });
   return [
@@ -93,19 +116,40 @@ function drawPanel(
   ].join("\n");
 }
 
-function drawTimes(slices: number): string {
+/** How many there were a second, for each `perPoint` slices; slices that fill no point are left out. */
+function toPoints(counts: readonly number[], perPoint: number): number[] {
+  return Array.from({ length: Math.floor(counts.length / perPoint) }, (_, point) => {
+    const from = point * perPoint;
+    const sum = counts.slice(from, from + perPoint).reduce((all, count) => all + count, 0);
+    return (sum * 1_000) / (perPoint * SLICE_MS);
+  });
+}
+
+function drawFaults(faultsAtMs: readonly number[], { slices, x }: TimeAxis): string[] {
+  const shown = faultsAtMs.map((atMs) => atMs / SLICE_MS).filter((slice) => slice <= slices);
+  if (shown.length === 0) return [];
+  const line = (slice: number) => `M${x(slice)} ${TOP}V${TOP + 2 * PANEL_HEIGHT + GAP}`;
+  return [`  <path class="fault" d="${shown.map(line).join("")}"/>`];
+}
+
+function drawTimes({ slices, x }: TimeAxis): string {
   const seconds = (slices * SLICE_MS) / 1_000;
-  const marks = Array.from({ length: TICKS + 1 }, (_, i) => {
-    const x = round(LEFT + (i * PANEL_WIDTH) / TICKS);
-    return `  <text x="${x}" y="${HEIGHT - 12}" text-anchor="middle">${round((i * seconds) / TICKS)} s</text>`;
+  const stepSeconds = roundUp(seconds / TICKS_MAX);
+  const count = Math.floor(seconds / stepSeconds);
+  const marks = Array.from({ length: count + 1 }, (_, i) => {
+    const at = x((i * stepSeconds * 1_000) / SLICE_MS);
+    return `  <text x="${at}" y="${HEIGHT - 12}" text-anchor="middle">${round(i * stepSeconds)} s</text>`;
   });
   return marks.join("\n");
 }
 
-/** The next number that reads well: 1, 2 or 5 times a power of ten. */
+/** The next number that reads well. */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= value) ?? value;
+  return (
+    [1, 1.5, 2, 3, 5, 7.5, 10].map((factor) => factor * power).find((each) => each >= value) ??
+    value
+  );
 }
 
 function round(value: number): number {

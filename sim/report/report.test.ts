@@ -44,10 +44,36 @@ describe("costs", () => {
 it("draws a line for each run, on an axis that starts at 0", () => {
   const slice = { admitted: 30, refused: 0, early: 1, excess: 0 };
   const lines = ["strict", "leased"].map((label) => ({ label, timeline: [slice, slice] }));
-  const svg = toPlot("A flood", lines);
+  const svg = toPlot({ title: "A flood", lines, faultsAtMs: [100, 900] });
   expect(svg.match(/class="line c[01]" d="M72 [\d.]+L/g)).toHaveLength(4);
-  expect(svg).toContain(">500<");
+  expect(svg).toContain(">300<");
   expect(svg).toContain("0.2 s");
+  // In the middle; the other one is later than the last slice.
+  expect(svg).toContain('class="fault" d="M384 80V364"');
+});
+
+it("draws a long run with at most a hundred points, each an average", () => {
+  const timeline = Array.from({ length: 900 }, (_, i) => ({
+    admitted: i % 2 === 0 ? 0 : 200,
+    refused: 0,
+    early: 0,
+    excess: 0,
+  }));
+  const svg = toPlot({ title: "", lines: [{ label: "strict", timeline }], faultsAtMs: [] });
+  const [line] = svg.match(/class="line c0" d="M72 [^"]+L[^"]+"/) ?? [""];
+  expect(line.split("L")).toHaveLength(100);
+  // 889 or 1,111 a second, on an axis to 1,500.
+  expect(line).toContain("M72 128.9L78.2 111.1L");
+  expect(svg).toContain(">90 s<");
+  expect(svg).not.toContain('class="fault"');
+});
+
+it("says first what the load needs, and how wrong it would be", () => {
+  const strict = { ...result, consistency: "strict" as const, overshoot: 0.02 };
+  const page = toPage([strict, result], costs);
+  const [first] = page.split("## Scenarios");
+  expect(first).toMatch(/\*\*[\d,]+ processors and [\d,]+ Redis servers?\*\*/);
+  expect(first).toContain("| strict, one region | 2.00% (fleet) |");
 });
 
 it("writes a page with what the runs found", () => {

@@ -6,7 +6,7 @@ import type { RunResult } from "../run.js";
 import { scenarios } from "../scenarios.js";
 import { percent, toMarkdown, toTable } from "../table.js";
 import { type Costs, machinesNeededFor, readCosts, STORE_LOAD } from "./costs.js";
-import { toPlot } from "./plot.js";
+import { type Plot, toPlot } from "./plot.js";
 
 /** The page and its plots, from the root of the repository. */
 const PAGE = "docs/scale.md";
@@ -18,6 +18,8 @@ const DECISIONS_PER_SECOND = 50_000_000;
 const FLEET = "fleet";
 /** The scenario whose links are shown one by one. */
 const LINKS = "regions";
+
+const FAULTS_SHOWN_MAX = 4;
 
 /** Scenarios in which the course of time says more than a sum. */
 const PLOTTED = [
@@ -36,7 +38,7 @@ export function writeScalePage(results: readonly RunResult[], root: string): voi
   const costs = readCosts(readFileSync(join(root, BENCHMARKS), "utf8"));
   mkdirSync(join(root, CHARTS), { recursive: true });
   for (const name of PLOTTED)
-    writeFileSync(join(root, CHARTS, `${name}.svg`), toPlot(aboutOf(name), linesOf(results, name)));
+    writeFileSync(join(root, CHARTS, `${name}.svg`), toPlot(plotOf(results, name)));
   writeFileSync(join(root, PAGE), toPage(results, costs));
 }
 
@@ -46,26 +48,37 @@ export function toPage(results: readonly RunResult[], costs: Costs): string {
 
 <!-- Written by \`npm run sim -- all --write\`. -->
 
-No test machine makes 50 million decisions a second, so a [simulator](../sim/README.md) runs the library's own code (limiters,
-leases, eventual counters, deny caches, circuit breakers, policies with regions) on simulated clocks, networks and crashes, beside a counter that
-sees every decision. Every run can be repeated from its seed: \`npm run sim -- partition --consistency leased --seed 1\`.
+What would 50 million decisions a second need, and how wrong would they be?
 
-## What 50 million decisions a second need
-
-The scenario \`${FLEET}\` (${aboutOf(FLEET)}), scaled up. What an operation costs is measured by the
-[benchmarks](benchmarks.md): ${rate(costs.inProcessPerSecond)} decisions a second of one processor out of leases
-(\`redis/leased\`), ${rate(costs.askedPerSecond)} where each asks Redis (\`redis/strict\`), and ${costs.redisUs} µs of Redis for
-one (\`redis/cpu\`). A store is busy for at most ${STORE_LOAD * 100}% of its time.
+${toAnswer(results, costs)}
 
 ${toNeedsTable(results, costs)}
 
-Processors are those of the limiter alone: a gateway or a service around it needs its own.
+*Above the limit* is the most by which any caller exceeded its limit at any instant, as a share of the limit. *Refused early*
+are refusals for which one exact counter had room, as a share of all decisions. Processors are those of the limiter
+alone: a gateway or a service around it needs its own.
+
+No test machine makes so many decisions. These figures are those of a [simulator](../sim/README.md), which runs the
+library's own code (limiters, leases, eventual counters, deny caches, circuit breakers, policies with regions) on simulated
+clocks, networks and crashes, beside a counter that sees every decision. The scenario is \`${FLEET}\`
+(${aboutOf(FLEET)}), scaled up. The costs of its operations were measured by the [benchmarks](benchmarks.md): one processor makes
+${rate(costs.inProcessPerSecond)} decisions a second out of leases (\`redis/leased\`) and ${rate(costs.askedPerSecond)} if each of them asks Redis
+(\`redis/strict\`), and Redis spends ${costs.redisUs} µs on one (\`redis/cpu\`). A store is busy for at most ${STORE_LOAD * 100}% of its time.
+
+## When things go wrong
+
+The worst that any scenario below found, among them partitions, lost messages, crashes, wrong clocks and a store that lost
+its data:
+
+${toWorstTable(results)}
+
+Most of what is refused early in one region is refused while the store can't be reached, because these rules have
+\`onStoreFailure: closed\`. With \`split\`, a caller that stays in one region gets only that region's share.
 
 ## Scenarios
 
-Seed ${results[0].seed}. *Above the limit* is the most by which any caller exceeded its limit at any instant, as a share of the
-limit, and *promised* is the bound that every run is checked against. *Refused early* are refusals for which one exact counter
-had room. *Fairness* is Jain's index of what callers got of what they were entitled to: 1 is even. *Recovered after* is how
+Every run can be repeated from its seed: \`npm run sim -- partition --consistency leased --seed 1\`. Here the seed is
+${results[0].seed}. *Promised* is the bound that every run is checked against. *Fairness* is Jain's index of what callers got of what they were entitled to: 1 is even. *Recovered after* is how
 long after the last fault until every second admitted at least 95% of what the same run admits without the faults: *not yet*
 if that took longer than the run. *Across* is how
 [regions](guides/regions.md) agree, in scenarios with three of them, 80 ms there and back from the first.
@@ -84,7 +97,7 @@ Three kinds of runs have *not yet* recovered at their end:
 
 ${PLOTTED.map((name) => `![${aboutOf(name)}](scale/${name}.svg)`).join("\n\n")}
 
-In plots of regions, rules are strict.
+Dotted lines mark faults and their ends. In plots of regions, rules are strict.
 
 ## Bytes over each link
 
@@ -104,6 +117,43 @@ because they don't count in a region's store before they admit; with \`each\` th
 
 ${scenarios.map(({ name, about }) => `- \`${name}\`: ${about}.`).join("\n")}
 `;
+}
+
+/** The answer in a few sentences. */
+function toAnswer(results: readonly RunResult[], costs: Costs): string {
+  const answers = results
+    .filter(({ scenario }) => scenario === FLEET)
+    .filter(({ consistency }) => consistency === "leased" || consistency === "strict")
+    .map((result) => {
+      const { processors, stores } = machinesNeededFor(result, costs, DECISIONS_PER_SECOND);
+      const servers = stores === 1 ? "server" : "servers";
+      const machines = `**${rate(processors)} processors and ${rate(stores)} Redis ${servers}**`;
+      const { overshoot, early } = result;
+      const above = overshoot === 0 ? "no caller exceeds its limit" : `${percent(overshoot)} above`;
+      const refused = early === 0 ? "none is refused early" : `${percent(early)} are refused early`;
+      return `- \`consistency: ${result.consistency}\` needs ${machines}; ${above}, and ${refused}.`;
+    });
+  return answers.join("\n");
+}
+
+/** For each agreement, the worst of all scenarios, and which one it was. */
+function toWorstTable(results: readonly RunResult[]): string {
+  const byAgreement = new Map<string, RunResult[]>();
+  for (const result of results) {
+    const where = result.across === undefined ? "one region" : `across ${result.across}`;
+    const agreement = `${result.consistency}, ${where}`;
+    byAgreement.set(agreement, [...(byAgreement.get(agreement) ?? []), result]);
+  }
+  const worst = (runs: readonly RunResult[], read: (result: RunResult) => number) => {
+    const most = runs.reduce((a, b) => (read(b) > read(a) ? b : a));
+    return read(most) === 0 ? "0%" : `${percent(read(most))} (${most.scenario})`;
+  };
+  const rows = [...byAgreement].map(([agreement, runs]) => [
+    agreement,
+    worst(runs, ({ overshoot }) => overshoot),
+    worst(runs, ({ early }) => early),
+  ]);
+  return toMarkdown([["agreement", "most above the limit", "most refused early"], ...rows], 1);
 }
 
 function toNeedsTable(results: readonly RunResult[], costs: Costs): string {
@@ -133,11 +183,20 @@ function toNeedsTable(results: readonly RunResult[], costs: Costs): string {
 }
 
 /** A line for each consistency; with regions, for each `across` of strict rules. */
-function linesOf(results: readonly RunResult[], name: string) {
-  return results
+function plotOf(results: readonly RunResult[], name: string): Plot {
+  const runs = results
     .filter(({ scenario }) => scenario === name)
-    .filter(({ across, consistency }) => across === undefined || consistency === "strict")
-    .map(({ consistency, across, timeline }) => ({ label: across ?? consistency, timeline }));
+    .filter(({ across, consistency }) => across === undefined || consistency === "strict");
+  const [{ faultsAtMs }] = runs;
+  return {
+    title: aboutOf(name),
+    lines: runs.map(({ consistency, across, timeline }) => ({
+      label: across ?? consistency,
+      timeline,
+    })),
+    // More of them would hide what they do.
+    faultsAtMs: faultsAtMs.length > FAULTS_SHOWN_MAX ? [] : faultsAtMs,
+  };
 }
 
 /** What went over each link in the scenario with regions and no fault. */

@@ -47,7 +47,7 @@ regions:
   home: eu
   standby: us
   takeover: ${takeover}
-  permissionMs: 2s
+  permissionMs: 4s
   leaseMs: 1s
   stores:
     eu: { url: "redis://127.0.0.1:${servers.eu?.port}" }
@@ -124,7 +124,7 @@ describe("services in a home region and in its standby", () => {
     expect(unsafe.err).toContain("the store of eu can't be reached, so it can't be fenced");
     const stopped = await us.command("regions promote us --old-home-stopped");
     expect(stopped.out).toBe(
-      "us is home under epoch 2: opens in 4 seconds; the old home could not be fenced\n",
+      "us is home under epoch 2: opens in 6 seconds; the old home could not be fenced\n",
     );
     await opened(us, "us", 2);
   });

@@ -53,6 +53,11 @@ const added: readonly Case[] = [
     "sluice.yaml:8: regions.stores.eu.url must be an address such as redis://user:password@127.0.0.1:6379/0, where characters such as / and @ in the password are written as %2F and %40 (its value is a secret and not shown)",
   ],
   [
+    "two regions with one Redis, whose address is written in two ways",
+    "store: { kind: redis }\nregions: { self: eu, home: eu, stores: { eu: { url: 'redis://u:p@a' }, us: { url: 'redis://A:6379/0' } } }",
+    "sluice.yaml:8: regions.stores.us.url is the address of eu; every region needs a Redis of its own",
+  ],
+  [
     "a control plane that comes from nowhere",
     "control: { node: a }",
     "sluice.yaml:7: control needs database (a control node: file:sluice.db, or postgres://…) or follow (the URL of a control node)",

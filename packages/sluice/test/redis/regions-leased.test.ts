@@ -1,5 +1,6 @@
 // Leases between three regions with a Redis server each, and a fault proxy on every way to the home region.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { Redis } from "ioredis";
 import {
   type FaultProxy,
@@ -53,23 +54,27 @@ interface ProcessOptions {
   readonly regions?: object;
   /** How wrong the clock of the process and of its region's store is. */
   readonly skewMs?: number;
+  /** How wrong the clock of each region's store is meanwhile; default: that of the own region by `skewMs`. */
+  readonly steps?: Readonly<Record<Name, number>>;
 }
 
 /** A policy of one process in a region. Its own store is near, that of the home region behind the proxy. */
-function policyIn(self: Name, { rule, regions, skewMs = 0 }: ProcessOptions = {}): Policy {
+function policyIn(self: Name, { rule, regions, skewMs = 0, steps }: ProcessOptions = {}): Policy {
   const clock: Clock = {
     now: () => systemClock.now() + skewMs,
-    wall: () => Date.now() + skewMs,
+    wall: () => Date.now() + skewMs + (steps?.[self] ?? 0),
   };
-  const storeAt = ({ host, port }: { host: string; port: number }, skewed: boolean) => {
+  const storeAt = (name: Name, { host, port }: { host: string; port: number }) => {
     const client = new Redis({ host, port });
     client.on("error", () => {});
     ends.push(async () => client.disconnect());
-    return redisStore(client, skewed ? { clock: { now: () => clock.wall?.() ?? 0 } } : {});
+    const wrongMs = () => (steps === undefined ? skewMs : steps[name]);
+    const isRight = steps === undefined && (skewMs === 0 || name !== self);
+    return redisStore(client, isRight ? {} : { clock: { now: () => Date.now() + wrongMs() } });
   };
   // A busy machine must not make a region look as if its store had failed.
-  const own = resilient(storeAt(server(self), skewMs !== 0), { clock, timeoutMs: 5_000 });
-  const stores = { [self]: own, ...(self === "eu" ? {} : { eu: storeAt(way(self), false) }) };
+  const own = resilient(storeAt(self, server(self)), { clock, timeoutMs: 5_000 });
+  const stores = { [self]: own, ...(self === "eu" ? {} : { eu: storeAt("eu", way(self)) }) };
   const policy = createPolicy({
     rules: {
       version: 1,
@@ -205,6 +210,30 @@ describe("where the clocks of regions differ by a minute", () => {
     const sum = await rounds(policies, 10, 10);
     expect(sum).toBeLessThanOrEqual(90);
     expect(sum).toBeGreaterThanOrEqual(40);
+  });
+});
+
+describe("where the clocks of regions are set while leases are out", () => {
+  it.each(both)("no more is admitted with consistency %s", async (consistency) => {
+    for (const seed of regionSeeds(2)) {
+      await endAll();
+      await forgetAll();
+      const random = new SeededRandom(`clocks set ${consistency} ${seed}`);
+      const steps = { eu: 0, us: 0, ap: 0 };
+      const rule = { consistency, limit: limit(90) };
+      const policies = (["eu", "us", "us", "ap"] as const).map((name) =>
+        policyIn(name, { rule, steps, regions: { leaseMs: 1_000 } }),
+      );
+      let sum = 0;
+      for (let round = 0; round < 12; round++) {
+        sum += await burst(policies, random.between(1, 5));
+        if (random.chance(0.5)) steps[random.pick(NAMES)] = random.pick([-60_000, 0, 60_000]);
+        await sleep(random.between(0, 100));
+      }
+      sum += await burst(policies, 60);
+      expect(sum, `seed ${seed}`).toBeLessThanOrEqual(90);
+      expect(sum, `seed ${seed}`).toBeGreaterThan(20);
+    }
   });
 });
 

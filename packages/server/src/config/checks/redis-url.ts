@@ -1,4 +1,4 @@
-// Checks whether the Redis client can parse an address. The client's own error would show the password.
+// Checks whether the Redis client can parse an address, whose own error would show the password, and what it names.
 
 /** What an address that can be read looks like, for errors. */
 export const REDIS_URL_EXAMPLE =
@@ -16,3 +16,11 @@ export function isRedisUrl(url: string): boolean {
     return false;
   }
 }
+
+/** What an address that can be read names: the server, and the database on it. */
+export function toRedisPlace(url: string): string {
+  const { hostname, port, pathname } = new URL(url);
+  return `${hostname.toLowerCase()}:${Number(port || REDIS_PORT)}/${Number(pathname.replace("/", ""))}`;
+}
+
+const REDIS_PORT = 6379;

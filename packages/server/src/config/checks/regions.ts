@@ -3,7 +3,7 @@
 
 import type { FileValues } from "../description/file.js";
 import type { ConfigProblems } from "../problems.js";
-import { isRedisUrl, REDIS_URL_EXAMPLE } from "./redis-url.js";
+import { isRedisUrl, REDIS_URL_EXAMPLE, toRedisPlace } from "./redis-url.js";
 
 const REGIONS_MAX = 32;
 
@@ -27,13 +27,31 @@ export function checkRegions(values: FileValues, problems: ConfigProblems): void
       `${JSON.stringify(name)} is not in regions.stores; known: ${names.join(", ")}`,
     );
   }
-  for (const name of names) {
-    if (isRedisUrl(regions.stores[name].url)) continue;
-    problems.add(["regions", "stores", name, "url"], `must be ${REDIS_URL_EXAMPLE}`);
-  }
+  checkAddresses(regions.stores, problems);
   checkStandby(values, problems);
   if (store.kind !== "redis") {
     problems.add(["regions"], "need store.kind redis: a region's processes share its counters");
+  }
+}
+
+/** Checks that each region has a Redis of its own: one that is shared would count for several regions, or fence itself. */
+function checkAddresses(
+  stores: NonNullable<FileValues["regions"]>["stores"],
+  problems: ConfigProblems,
+): void {
+  const regionAt = new Map<string, string>();
+  for (const [name, { url }] of Object.entries(stores)) {
+    const at = ["regions", "stores", name, "url"];
+    if (!isRedisUrl(url)) {
+      problems.add(at, `must be ${REDIS_URL_EXAMPLE}`);
+      continue;
+    }
+    const place = toRedisPlace(url);
+    const other = regionAt.get(place);
+    if (other !== undefined) {
+      problems.add(at, `is the address of ${other}; every region needs a Redis of its own`);
+    }
+    regionAt.set(place, name);
   }
 }
 

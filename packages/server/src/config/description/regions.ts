@@ -7,7 +7,7 @@ import { redisUrl, text } from "./strings.js";
 const WEIGHT_MAX = 1_000;
 
 const storeSection = section({
-  url: required(redisUrl(), "The address of the region's Redis."),
+  url: required(redisUrl(), "The address of the region's Redis: a server or database of its own."),
   weight: withDefault(
     whole({ min: 1, max: WEIGHT_MAX }),
     1,

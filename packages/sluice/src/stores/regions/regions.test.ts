@@ -36,6 +36,16 @@ describe("regions", () => {
     ["no stores", { stores: {} }, "regions.stores must have 1 to 32 entries, got 0"],
     ["a store that is not one", { stores: { eu: {}, us: stores.us } }, "stores.eu must be a store"],
     ["an unknown option", { hom: "eu" }, "unknown option"],
+    [
+      "a standby that is the home region",
+      { standby: "eu" },
+      "standby is the home region eu itself",
+    ],
+    [
+      "a standby with the home region's store",
+      { standby: "ap", stores: { ...stores, ap: stores.eu } },
+      "regions.standby ap has the same store as the home region eu",
+    ],
     ["a name with a space", { self: "a b" }, "regions.self must be 1 to 64 letters"],
   ])("refuse %s", (_, part, message) => {
     expect(() => toRegions({ ...good, ...part } as RegionsOptions)).toThrow(message);

@@ -141,7 +141,7 @@ const OPTIONS = object({
  * Validates regions and fills in defaults.
  *
  * @throws SluiceError `SLUICE_OPTION_INVALID` if `self`, `home` or `standby` names a region without a store, the standby is
- * the home region, or a region with a store has no weight where others do.
+ * the home region or has its store, or a region with a store has no weight where others do.
  */
 export function toRegions(options: RegionsOptions): Regions {
   const read = readOption(SITE, "regions", OPTIONS, options);
@@ -158,6 +158,8 @@ export function toRegions(options: RegionsOptions): Regions {
   mustHaveStore(home, "home");
   if (read.standby !== undefined) mustHaveStore(read.standby, "standby");
   if (read.standby === home) refuse(SITE, `regions.standby is the home region ${home} itself`);
+  if (read.standby !== undefined && stores.get(read.standby) === stores.get(home))
+    refuse(SITE, `regions.standby ${read.standby} has the same store as the home region ${home}`);
   const missing = names.find((name) => weights?.has(name) === false);
   if (missing !== undefined) {
     refuse(

@@ -3,16 +3,22 @@
 
 import { spreadHash } from "../../../base/spread-hash.js";
 
-const SLOTS = 2 ** 16;
+/** Counts for each key that may be leased at the same time: cold keys need most of them. */
+const SLOTS_PER_KEY = 16;
+const SLOTS_MIN = 2 ** 12;
+const SLOTS_MAX = 2 ** 16;
 
 /** Counts of the present period, for all keys of a store. */
 export class RecentUse {
-  readonly #counts = new Uint16Array(SLOTS);
+  /** As many as a power of two. */
+  readonly #counts: Uint16Array;
   readonly #periodMs: number;
   readonly #warmAfter: number;
   #endsAtMs = 0;
 
-  constructor(settings: { leaseMs: number; warmAfter: number }) {
+  constructor(settings: { leaseMs: number; warmAfter: number; keysMax: number }) {
+    const slots = 2 ** Math.ceil(Math.log2(SLOTS_PER_KEY * settings.keysMax));
+    this.#counts = new Uint16Array(Math.max(SLOTS_MIN, Math.min(slots, SLOTS_MAX)));
     this.#periodMs = settings.leaseMs;
     this.#warmAfter = settings.warmAfter;
   }
@@ -23,14 +29,10 @@ export class RecentUse {
       this.#counts.fill(0);
       this.#endsAtMs = atMs + this.#periodMs;
     }
-    const slot = slotOf(key, salt);
+    // A client that makes keys collide only gets leases.
+    const slot = spreadHash(key, salt) & (this.#counts.length - 1);
     const count = Math.min(this.#counts[slot] + 1, this.#warmAfter);
     this.#counts[slot] = count;
     return count === this.#warmAfter;
   }
-}
-
-function slotOf(key: string, salt: number): number {
-  // A client that makes keys collide only gets leases.
-  return spreadHash(key, salt) & (SLOTS - 1);
 }

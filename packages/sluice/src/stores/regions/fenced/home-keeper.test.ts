@@ -148,6 +148,45 @@ describe("a promotion by an operator", () => {
     expect(rig.deciding()).toEqual(["eu"]);
   });
 
+  it("by two operators at the same time makes the region home once, for both", async () => {
+    const rig = await started();
+    const both = await Promise.all(rig.homes.map((home) => home.promote("us")));
+    expect(both.some(({ isPromoted }) => isPromoted)).toBe(true);
+    await rig.pass(3_000);
+    expect(rig.deciding()).toEqual(["us"]);
+    expect(inForce(rig)).toEqual(["us 2 open", "us 2 open"]);
+  });
+
+  it("has an epoch that no process has seen, also where both stores have lost everything", async () => {
+    const rig = await started();
+    await rig.homes[0].promote("us");
+    await rig.pass(5_000);
+    for (const server of Object.values(rig.servers)) server.forgetRecord(rig.clock.now());
+    await rig.pass(20_000);
+    expect(rig.deciding()).toEqual([]);
+    expect(await rig.homes[0].promote("eu")).toMatchObject({ isPromoted: true, epoch: 3 });
+    await rig.pass(3_000);
+    expect(rig.deciding()).toEqual(["eu"]);
+    expect(inForce(rig)).toEqual(["eu 3 open", "eu 3 open"]);
+  });
+
+  it("is repeated for a new home region that was not renewed while the old one can't be reached", async () => {
+    const rig = await started();
+    const promote = () => rig.homes[1].promote("us", { isOldHomeStopped: true });
+    rig.cut("eu");
+    await promote();
+    await rig.pass(12_000);
+    rig.cut("us");
+    await rig.pass(12_000);
+    for (const way of rig.ways) way.us.fate = () => "arrives";
+    await rig.pass(20_000);
+    // The old one may have been promoted meanwhile.
+    expect(rig.deciding()).toEqual([]);
+    expect(await promote()).toMatchObject({ isPromoted: true, epoch: 3 });
+    await rig.pass(12_000);
+    expect(rig.deciding()).toEqual(["us"]);
+  });
+
   it("of both regions at the same time leaves neither home, until one is promoted again", async () => {
     const rig = await started();
     const { eu, us } = rig.servers;

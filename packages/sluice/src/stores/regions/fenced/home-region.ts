@@ -117,7 +117,8 @@ export class HomeRegion {
       const why = `${JSON.stringify(to)} can't be home: only ${home} and ${standby.name} can`;
       return { isPromoted: false, why };
     }
-    const promotion = await promoteRegion(this.#timing, to, options);
+    const knownEpoch = this.#keeper.current?.epoch ?? 1;
+    const promotion = await promoteRegion(this.#timing, { to, knownEpoch }, options);
     await this.check();
     return promotion;
   }

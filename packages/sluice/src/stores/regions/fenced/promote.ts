@@ -38,10 +38,17 @@ export type Promotion =
 /** How often a record that others change at the same time is written. */
 const TRIES_MAX = 5;
 
+/** Which region becomes home. */
+export interface PromotionAsk {
+  readonly to: string;
+  /** The latest epoch that this process has seen: both stores may have lost theirs. */
+  readonly knownEpoch: number;
+}
+
 /** Promotes a region. Never rejects. */
 export async function promoteRegion(
   setup: HomeKeeperSetup,
-  to: string,
+  { to, knownEpoch }: PromotionAsk,
   { isOldHomeStopped = false }: PromoteOptions = {},
 ): Promise<Promotion> {
   const { records, takeover, permissionMs, drainMs } = setup;
@@ -55,7 +62,8 @@ export async function promoteRegion(
       `the store of ${old} can't be reached, so it can't be fenced: stop it, then promote with --old-home-stopped`,
     );
   }
-  const before = Math.max(1, ...[...both.values()].map((seen) => seen?.record?.epoch ?? 0));
+  const epochs = [...both.values()].map((seen) => seen?.record?.epoch ?? 0);
+  const before = Math.max(knownEpoch, ...epochs);
   const epoch = await nextEpoch(setup, before, to);
   if (typeof epoch === "string") return refused(epoch);
   const latest = { epoch, home: to };
