@@ -34,15 +34,19 @@ export async function strictChecks(
   return toContender(name, keys, (key) => checkStrictly(limiter, key));
 }
 
-/** Decisions of a policy with one rule for each limit, all by the user, in the same way. */
+/** Decisions of a policy with a rule for each list of limits, all by the user, in the same way. */
 export async function strictAdmissions(
   redis: RedisProcess,
-  { name, limits, keys }: { name: string; limits: readonly Limit[]; keys: number },
+  {
+    name,
+    rules: lists,
+    keys,
+  }: { name: string; rules: readonly (readonly Limit[])[]; keys: number },
 ): Promise<Contender> {
   const store = redisStore(await connect(redis));
   const rules = parseRules({
     version: 1,
-    rules: limits.map((limit, i) => ({ id: `rule-${i}`, key: "user", limit, ...PATIENT })),
+    rules: lists.map((limit, i) => ({ id: `rule-${i}`, key: "user", limit, ...PATIENT })),
   });
   const policy = createPolicy({ rules, store });
   return toContender(name, keys, async (user) => {

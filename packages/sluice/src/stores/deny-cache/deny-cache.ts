@@ -114,8 +114,12 @@ export class DenyCacheStore extends ForwardingStore {
     }
     const sending = { clockMs, clears: this.#denials.clears };
     return this.#learnFrom(super.decide(charges, options), ({ allowed, verdicts }) => {
-      for (const charge of merged) {
-        const verdict = verdicts[charges.findIndex((other) => isSameCounter(other, charge))];
+      for (let i = 0; i < merged.length; i++) {
+        const charge = merged[i];
+        const verdict =
+          verdicts[
+            merged === charges ? i : charges.findIndex((other) => isSameCounter(other, charge))
+          ];
         // One that passes alone is not charged if another refuses: it changes nothing.
         if (allowed || !verdict.allowed) this.#learn(charge, verdict, sending);
       }
@@ -223,12 +227,21 @@ export class DenyCacheStore extends ForwardingStore {
       this.#underWay--;
       if (this.#underWay === 0) this.#denials.settle();
     };
-    return Promise.resolve(answer)
-      .then((value) => {
-        learn(value);
+    // Not `finally`, whose promises took a tenth of the processor time of a decision over Redis.
+    return Promise.resolve(answer).then(
+      (value) => {
+        try {
+          learn(value);
+        } finally {
+          arrive();
+        }
         return value;
-      })
-      .finally(arrive);
+      },
+      (error: unknown) => {
+        arrive();
+        throw error;
+      },
+    );
   }
 
   /**

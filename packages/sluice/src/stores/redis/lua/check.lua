@@ -2,8 +2,8 @@
 -- that are final and whose counters are single values. Nearly all requests take it.
 -- KEYS: the keys of counters, each once. The marks of blocks are in them too.
 -- ARGV[4]: the requests, see requests.
--- Reply: the time, then a verdict for each charge: see verdicts. Of a charge that was decided in one step, which is
---   admitted, two numbers: what remains, and -2 minus when all of it is back.
+-- Reply: the time, then for each charge one number of at least 0 if it was decided in one step and so is admitted, see
+--   quick; else -1 and its verdict, see verdicts.
 
 -- @include call
 
@@ -45,6 +45,7 @@ local function answer(w)
   end
   if admitted or not w.allowed then save_standing(w, limit) else save(w, limit) end
   local waits = w.allowed and w.cost > 0 and w.before or 0
+  reply[#reply + 1] = -1
   add_verdict(reply, limit, remaining, w.retry, reset, waits, w.blocked)
 end
 

@@ -21,31 +21,35 @@ const PART_STEP = 65_536;
 /** Keys of one call, each once, by what they are named after, so that a name is made only once. */
 class KeyList {
   readonly names: string[] = [];
-  readonly #bySuffix = new Map<string, Map<string, number>>();
-  #last = { suffix: "", key: "", place: 0 };
+  /** For each identity the suffixes of its keys, each followed by its place: a handful, as a request has few rules. */
+  readonly #byKey = new Map<string, (string | number)[]>();
+  #lastKey: string | undefined;
+  #lastPlaces: (string | number)[] = [];
+  /** Where the next suffix is, if the charges come in the same order as before. */
+  #at = 0;
 
   /** The place of a key's name that ends with `suffix`, from 1. */
   place(suffix: string, key: string, tag: string): number {
-    const last = this.#last;
-    // Limits of one limiter share a key, and come one after the other.
-    if (last.place > 0 && key === last.key && suffix === last.suffix) return last.place;
-    last.suffix = suffix;
-    last.key = key;
-    last.place = this.#find(suffix, key, tag);
-    return last.place;
+    const places = this.#placesOf(key);
+    if (places[this.#at] !== suffix) this.#at = places.indexOf(suffix);
+    if (this.#at < 0) this.#at = places.push(suffix, this.names.push(tag + suffix)) - 2;
+    const place = places[this.#at + 1] as number;
+    this.#at += 2;
+    return place;
   }
 
-  #find(suffix: string, key: string, tag: string): number {
-    let byKey = this.#bySuffix.get(suffix);
-    if (byKey === undefined) {
-      byKey = new Map();
-      this.#bySuffix.set(suffix, byKey);
+  #placesOf(key: string): (string | number)[] {
+    // Most charges of a request are of one identity.
+    if (key === this.#lastKey) return this.#lastPlaces;
+    let places = this.#byKey.get(key);
+    if (places === undefined) {
+      places = [];
+      this.#byKey.set(key, places);
     }
-    const known = byKey.get(key);
-    if (known !== undefined) return known;
-    const place = this.names.push(tag + suffix);
-    byKey.set(key, place);
-    return place;
+    this.#lastKey = key;
+    this.#lastPlaces = places;
+    this.#at = 0;
+    return places;
   }
 }
 

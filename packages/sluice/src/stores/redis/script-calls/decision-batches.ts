@@ -235,7 +235,9 @@ function readAnswer(asked: Asked, reply: ReplyReader, held: HeldAs | undefined):
     else asked.fail(new SluiceError("SLUICE_REQUEST_ID_REUSED", `got ${show(options.requestId)}`));
     return;
   }
-  const { allowed, verdicts } = reply.outcome(charges);
+  const { allowed, verdicts } = asked.isShort
+    ? reply.checkOutcome(charges)
+    : reply.outcome(charges);
   const receipts =
     allowed && options.hold === "briefly"
       ? charges.map((charge, i) => briefReceipt(charge, verdicts[i], reply.nowMs))

@@ -25,8 +25,8 @@ export interface HeldAs {
   readonly record: string;
 }
 
-/** A second number of at most this marks a short verdict; this minus the number is the time of the reset. */
-const SHORT_FORM = -2;
+/** How much of the answer of a window with a start of its own is what is used; the same as in whole.lua. */
+const PACK_SPAN = 8192;
 
 /** Walks a reply. */
 export class ReplyReader {
@@ -45,11 +45,8 @@ export class ReplyReader {
   /** The next verdict, on a charge under this limit. */
   verdict(limit: Limit): Verdict {
     const value = this.#next();
-    const second = this.#next();
-    // The short form of check.lua: admitted, with the reset in place of the wait.
-    const isShort = second <= SHORT_FORM;
-    const retryAfterMs = isShort ? 0 : toMs(second);
-    const resetMs = isShort ? SHORT_FORM - second : toMs(this.#next());
+    const retryAfterMs = toMs(this.#next());
+    const resetMs = toMs(this.#next());
     const verdict: Verdict = {
       allowed: retryAfterMs === 0,
       limit: limit.capacity,
@@ -62,6 +59,48 @@ export class ReplyReader {
     return value < 0 ? { ...verdict, blockedMs: toBlockedMs(value) } : verdict;
   }
 
+  /** The next verdict of check.lua: one number if the charge was decided in one step, and so is admitted. */
+  #checkVerdict(limit: Limit): Verdict {
+    const answer = this.#next();
+    return answer < 0 ? this.verdict(limit) : this.#quickVerdict(limit, answer);
+  }
+
+  /** What quick.lua says about an admitted charge. */
+  #quickVerdict(limit: Limit, answer: number): Verdict {
+    let remaining = answer;
+    let resetMs = answer;
+    switch (limit.algorithm) {
+      case "tokenBucket":
+        remaining = Math.floor((limit.fullTicks - answer) / limit.ticksPerUnit);
+        break;
+      case "fixedWindow": {
+        const isFirst = limit.align === "first";
+        remaining = limit.capacity - (isFirst ? answer % PACK_SPAN : answer);
+        resetMs = isFirst ? Math.floor(answer / PACK_SPAN) : this.#leftOf(limit.windowMs);
+        break;
+      }
+      case "slidingWindowCounter":
+        resetMs = this.#leftOf(limit.windowMs) + limit.windowMs;
+        break;
+      default:
+        throw unreadable(this.#reply);
+    }
+    return {
+      allowed: true,
+      limit: limit.capacity,
+      remaining,
+      retryAfterMs: 0,
+      resetMs,
+      delayMs: 0,
+      source: "store",
+    };
+  }
+
+  /** How much is left of the window of now. */
+  #leftOf(windowMs: number): number {
+    return windowMs - (this.nowMs % windowMs);
+  }
+
   /** The next verdict with what is in use. */
   status(limit: Limit): CounterStatus {
     const verdict = this.verdict(limit);
@@ -70,7 +109,19 @@ export class ReplyReader {
     return { ...verdict, used };
   }
 
-  /** The next outcome, of a request that has neither receipts nor an id. */
+  /** The next outcome of check.lua. */
+  checkOutcome(charges: readonly Charge[]): Outcome {
+    const verdicts = new Array<Verdict>(charges.length);
+    let allowed = true;
+    for (let i = 0; i < charges.length; i++) {
+      verdicts[i] = this.#checkVerdict(charges[i].counter.limit);
+      allowed &&= verdicts[i].allowed;
+    }
+    this.mustReach();
+    return { allowed, verdicts, receipts: [] };
+  }
+
+  /** The next outcome of decide.lua, of a request that has neither receipts nor an id. */
   outcome(charges: readonly Charge[]): Outcome {
     const verdicts = charges.map(({ counter }) => this.verdict(counter.limit));
     this.mustReach();

@@ -44,6 +44,9 @@ local function write_list(key, needed_ms)
   if has_parts(list) then
     value = cmsgpack.pack(list)
     if not mark_until and not is_later then
+      -- In place, if it is as long as before: see write_values.
+      local before = values[key]
+      if is_packed(before) and #before == #value then return redis.call("SETRANGE", KEYS[key], "0", value) end
       return redis.call("SET", KEYS[key], value, "KEEPTTL")
     end
   elseif type(value) == "number" then

@@ -23,7 +23,6 @@ end
 -- nothing that a quick charge can read, or its key holds a single value and gets another part.
 local function is_quick_in_lists()
   local n = #reply
-  local at = n
   for i = 1, count do
     local distance, value = distances[i], nil
     local key = first_key + distance
@@ -34,11 +33,10 @@ local function is_quick_in_lists()
     end
     if not charge or marks[key] then return go_long_way(n) end
     if list then value = list[parts[i] + 2] else value = values[key] end
-    local remaining, reset
-    remaining, reset, kept[i], kept_ms[i], kept_steps[i] = charge(value)
-    if not remaining then return go_long_way(n) end
-    reply[at + 1], reply[at + 2] = remaining, -2 - reset
-    at = at + 2
+    local answered
+    answered, kept[i], kept_ms[i], kept_steps[i] = charge(value)
+    if not answered then return go_long_way(n) end
+    reply[n + i] = answered
   end
   for i = 1, count do
     local key = first_key + distances[i]

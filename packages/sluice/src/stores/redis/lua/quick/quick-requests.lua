@@ -7,14 +7,12 @@
 local function is_quick()
   if has_lists then return is_quick_in_lists() end
   local n = #reply
-  local at = n
   for i = 1, count do
-    local charge, remaining, reset = quick_charges[i], nil, nil
+    local charge, answered = quick_charges[i], nil
     if not charge then return go_long_way(n) end
-    remaining, reset, kept[i], kept_ms[i], kept_steps[i] = charge(values[first_key + distances[i]])
-    if not remaining then return go_long_way(n) end
-    reply[at + 1], reply[at + 2] = remaining, -2 - reset
-    at = at + 2
+    answered, kept[i], kept_ms[i], kept_steps[i] = charge(values[first_key + distances[i]])
+    if not answered then return go_long_way(n) end
+    reply[n + i] = answered
   end
   for i = 1, count do
     local key, step = first_key + distances[i], kept_steps[i]
