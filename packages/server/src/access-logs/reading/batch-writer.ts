@@ -102,7 +102,7 @@ export class BatchWriter {
   }
 
   #placeOfClient({ ipv4, ip = "" }: LogEntry): number {
-    return this.#clients.placeOf(Number.isNaN(ipv4) ? ip : ipv4);
+    return Number.isNaN(ipv4) ? this.#clients.placeOf(ip) : this.#clients.placeOfAddress(ipv4);
   }
 
   #addExtras(entry: LogEntry, row: number): void {

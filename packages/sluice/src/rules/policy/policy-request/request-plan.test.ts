@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import { ManualClock } from "../../../testing/manual-clock.js";
 import { parseRules } from "../../parse/parse.js";
+
 import type { CompiledRules } from "../compile/compile.js";
 import { createPolicy } from "../create-policy.js";
 import type { PolicyDecision } from "./policy-decision.js";
@@ -19,9 +20,9 @@ const RULES = [
   },
 ];
 
-function policyOf(rules: readonly object[]) {
+function policyOf(rules: readonly object[], keysMax = 100_000) {
   const clock = new ManualClock(START_MS);
-  const store = memoryStore();
+  const store = memoryStore({ keysMax, seed: { low: 1, high: 2 } });
   const policy = createPolicy({ rules: { version: 1, rules }, store, clock });
   return { clock, store, policy };
 }
@@ -32,9 +33,12 @@ function planOf(rules: readonly object[], path = "/"): RequestPlan | undefined {
 }
 
 describe("a plan for requests", () => {
-  it("answers every request as the policy does, refusals with the same rule, key and times", () => {
-    const general = policyOf(RULES);
-    const planned = policyOf(RULES);
+  it.each([
+    ["few callers that come again", { callers: 8, keysMax: 100_000 }],
+    ["callers that are evicted for new ones", { callers: 400, keysMax: 100 }],
+  ])("answers %s as the policy does, refusals with the same rule, key and times", (_, fleet) => {
+    const general = policyOf(RULES, fleet.keysMax);
+    const planned = policyOf(RULES, fleet.keysMax);
     const paths = ["/", "/api/users", "/api/reports", "/other"];
     const plans = paths.map((path) =>
       RequestPlan.of(planned.policy.plainRules as CompiledRules, { method: "GET", path }),
@@ -47,12 +51,13 @@ describe("a plan for requests", () => {
     let refused = 0;
     for (let i = 0; i < 20_000; i++) {
       const at = next(paths.length);
-      const ip = `203.0.113.${next(8)}`;
+      // Half of them come from the first few.
+      const caller = next(next(2) === 0 ? 4 : fleet.callers);
+      const ip = `203.0.${caller >> 8}.${caller & 255}`;
       general.clock.advance(next(40));
       const facts = { method: "GET", path: paths[at] as string, ip };
       const expected = general.policy.admit(facts) as PolicyDecision;
-      const caller = planned.store.print(`ip:${ip}`);
-      const seen = plans[at]?.decide(caller, general.clock.now());
+      const seen = plans[at]?.decide(planned.store.print(`ip:${ip}`), general.clock.now());
       expect(seen === undefined).toBe(expected.allowed);
       if (seen === undefined) continue;
       refused++;
@@ -61,6 +66,8 @@ describe("a plan for requests", () => {
     }
     expect(refused).toBeGreaterThan(1_000);
     expect(refused).toBeLessThan(19_000);
+    expect(planned.store.stats).toEqual(general.store.stats);
+    expect(planned.store.stats.evictions > 0).toBe(fleet.keysMax < fleet.callers);
   });
 
   it.each([

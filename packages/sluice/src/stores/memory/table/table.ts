@@ -15,10 +15,11 @@ const SPILL_FROM = 4;
 const FRONT_SETS = 16_384;
 /** A table smaller than this many fronts has none. */
 const FRONTS_MIN = 4;
-/** Up to this many keys the front is searched first; beyond that, most keys are behind it. */
-const FRONT_KEYS_MAX = FRONT_SETS * WAYS;
-/** How many slots of a full set in the front are asked whether they are at rest. */
-const FRONT_PROBES = 2;
+/**
+ * Up to this many keys the front is searched first: a quarter more than fit into it. A full front has keys at rest that
+ * others can replace; the few that find a set full of keys in use go behind it.
+ */
+const FRONT_KEYS_MAX = FRONT_SETS * WAYS * 1.25;
 /** Slots for each key of the bound: at 81% full, under 0.1% of the keys meet two full sets. */
 const SLOTS_PER_KEY = 1.23;
 /** How many further sets are searched for such a key before a busier one is evicted. */
@@ -238,10 +239,13 @@ export class Table {
     return slot;
   }
 
-  /** A free slot of a set in the front, or one at rest; -1 if a short look finds none. */
+  /**
+   * A free slot of a set in the front, or one at rest; -1 if there is none. A key that went behind the front while others
+   * in it are at rest would have a page of memory almost for itself (bench replay/memory).
+   */
   #roomInFront(set: number, nowMs: number): number {
     if (this.#notes.takenIn(set) < WAYS) return this.#take(set);
-    for (let probe = 0; probe < FRONT_PROBES; probe++) {
+    for (let probe = 0; probe < WAYS; probe++) {
       this.#way = (this.#way + 1) % WAYS;
       const slot = set * WAYS + this.#way;
       if (this.#owner.share(slot, this.idOf(slot), nowMs) === 0) return this.#evict(slot, nowMs);
