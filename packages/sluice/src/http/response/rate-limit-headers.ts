@@ -49,12 +49,22 @@ type Answered = Bound & { readonly rule: ShownRule; readonly key: string };
 export class HeaderWriter {
   readonly #options: HeaderOptions;
   readonly #isNamed: boolean;
+  /** The forms of most servers: by name and X-RateLimit-*, without partition keys. */
+  readonly #isUsual: boolean;
   #readAtMs = -1;
   #wallMs = 0;
+  // Parts of lines that most responses of a second have in common, each as one string.
+  #middle = "";
+  #middleOf: KindTexts | undefined = undefined;
+  #middleSeconds = -1;
+  #end = "";
+  #endSeconds = -1;
 
   constructor(options: HeaderOptions) {
+    const { headers, legacyReset, partitionKey } = options;
     this.#options = options;
-    this.#isNamed = options.headers === "draft-11" || options.headers === "draft-8";
+    this.#isNamed = headers === "draft-11" || headers === "draft-8";
+    this.#isUsual = this.#isNamed && legacyReset !== undefined && partitionKey === undefined;
   }
 
   /** The header lines, each with its line break; empty if no matching rule is shown. `retry` is that of a refusal. */
@@ -89,12 +99,42 @@ export class HeaderWriter {
 
   /** The same for a request under one limit that is shown and known, and has let it pass or refuses without jitter. */
   writeOne(answer: Answered): string {
+    const { verdict, ruleLimit } = answer;
+    const moreMs = this.#isUsual && verdict.allowed ? moreMsOf(answer) : undefined;
+    if (moreMs === undefined || ruleLimit.kind.warnAt !== undefined) return this.#writeAny(answer);
+    // Of few parts, since each one is made again and copied for every response (benches http/node, http/fastify).
+    const remaining = `${clip(verdict.remaining)}`;
+    const middle = this.#middleFor(textsOf(ruleLimit.kind), toSeconds(moreMs));
+    const end = this.#endFor(this.#resetOf(answer, verdict.resetMs));
+    return namedLinesOf(answer) + remaining + middle + remaining + end;
+  }
+
+  /** From `;t=`, behind what is left, to the line that repeats it. */
+  #middleFor(texts: KindTexts, seconds: number): string {
+    if (texts !== this.#middleOf || seconds !== this.#middleSeconds) {
+      const within = Math.min(seconds, texts.windowSeconds);
+      this.#middle = [";t=", within, "\r\n", texts.legacyLines].join("");
+      this.#middleOf = texts;
+      this.#middleSeconds = seconds;
+    }
+    return this.#middle;
+  }
+
+  /** The end of a line, and X-RateLimit-Reset. */
+  #endFor(seconds: number): string {
+    if (seconds !== this.#endSeconds) {
+      this.#end = ["\r\nX-RateLimit-Reset: ", seconds, "\r\n"].join("");
+      this.#endSeconds = seconds;
+    }
+    return this.#end;
+  }
+
+  #writeAny(answer: Answered): string {
     const texts = textsOf(answer.ruleLimit.kind);
     const pk = this.#options.partitionKey?.parameterOf(answer) ?? "";
     let lines = "";
     if (this.#isNamed) {
       const state = toState(texts, answer, undefined);
-      // Of few parts, since each one is made again and copied for every response (bench http/node).
       if (pk === "") lines = `${namedLinesOf(answer)}${state}\r\n`;
       else {
         const label = labelOf(answer);
@@ -128,9 +168,14 @@ export class HeaderWriter {
     if (legacyReset === undefined) return lines;
     lines += `${legacyLines}${remaining}\r\n`;
     if (waitMs === undefined) return lines;
+    return `${lines}X-RateLimit-Reset: ${this.#resetOf(bound, waitMs)}\r\n`;
+  }
+
+  /** In seconds since 1970 or from now, as the option says. */
+  #resetOf(bound: Bound, waitMs: number): number {
+    const isFromNow = this.#options.legacyReset === "delta";
     // Added before rounding, so that a window that ends on a whole second names that second.
-    const reset = legacyReset === "delta" ? seconds : toSeconds(this.#wallMsOf(bound) + waitMs);
-    return `${lines}X-RateLimit-Reset: ${reset}\r\n`;
+    return toSeconds(isFromNow ? waitMs : this.#wallMsOf(bound) + waitMs);
   }
 
   /** The wall clock at the time of the decision; read once for all requests of a millisecond. */
