@@ -63,7 +63,7 @@ export class AttemptResults {
     // What another origin says, which this one redirected to, is no reason to send less to this one.
     const isOwn = request.isOfOrigin(response);
     const reports = isOwn ? traffic.reader.read(headers, wallMs, outcome === "refused") : [];
-    sent.route.learn(reports, nowMs, random);
+    sent.route.learn(reports, nowMs, random, sent.endedBefore);
     // 0 says nothing about when to return.
     let retryAfterMs = (status < 400 ? 0 : readRetryAfterMs(headers, wallMs)) || undefined;
     if (outcome === "refused") {

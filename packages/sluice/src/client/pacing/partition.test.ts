@@ -11,8 +11,9 @@ function report(name: string, remaining: number, partitionKey?: string): QuotaRe
 /** A response of this route reports these quotas. */
 function answer(partition: Partition, name: string, ...reports: readonly QuotaReport[]): void {
   const route = partition.route(name);
+  const endedBefore = partition.ended;
   route.ended(route.sent(NOW_MS));
-  route.learn(reports, NOW_MS, () => 0);
+  route.learn(reports, NOW_MS, () => 0, endedBefore);
 }
 
 const mustMsOf = (partition: Partition, name: string) =>
@@ -71,7 +72,7 @@ describe("a partition", () => {
     const partition = new Partition();
     const late = partition.route("GET /late");
     for (let i = 0; i < ROUTES_MAX; i++) answer(partition, `GET /${i}`, report("all", 0));
-    late.learn([report("other", 5)], NOW_MS, () => 0);
+    late.learn([report("other", 5)], NOW_MS, () => 0, 0);
     expect(partition.reportingRoutes).toBe(ROUTES_MAX);
     expect(mustMsOf(partition, "GET /new")).toBe(60_000);
   });

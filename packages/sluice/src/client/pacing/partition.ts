@@ -4,6 +4,7 @@
 
 import { BoundedMap } from "../../base/bounded-map.js";
 import type { QuotaReport } from "../headers/quota-report.js";
+import type { OwnUse } from "./other-users.js";
 import { bothMs, longer, NO_WAIT, Quota, type Wait } from "./quota.js";
 import { SendRate } from "./send-rate.js";
 
@@ -22,6 +23,10 @@ export class Partition {
 
   /** How many routes have reported their quotas. */
   reportingRoutes = 0;
+  /** Requests that were ever sent. */
+  sent = 0;
+  /** Those of them that have ended. */
+  ended = 0;
 
   get quotas(): Iterable<readonly [string, Quota]> {
     return this.#quotas;
@@ -93,23 +98,31 @@ export class Route {
 
   /** A request is sent now. Returns the quotas that count it, for {@link ended}. */
   sent(nowMs: number): readonly Quota[] {
-    this.partition.rate.sent(nowMs);
-    const { quotas } = this;
+    const { partition, quotas } = this;
+    partition.rate.sent(nowMs);
+    partition.sent++;
     for (const quota of quotas) quota.sent(nowMs);
     return quotas;
   }
 
   /** The response to a request has arrived, or will not. `counted` is what {@link sent} returned. */
   ended(counted: readonly Quota[]): void {
+    this.partition.ended++;
     for (const quota of counted) quota.answered();
   }
 
-  /** Learns from what a response reported, if it did. */
-  learn(reports: readonly QuotaReport[], nowMs: number, random: () => number): void {
+  /** Learns from what a response reported, if it did. `endedBefore` requests had ended when its own was sent. */
+  learn(
+    reports: readonly QuotaReport[],
+    nowMs: number,
+    random: () => number,
+    endedBefore: number,
+  ): void {
     if (reports.length === 0) return;
+    const own: OwnUse = { sent: this.partition.sent, countedMin: endedBefore + 1 };
     const quotas = reports.map((report) => {
       const quota = this.partition.quotaOf(report);
-      quota.report(report, nowMs, random());
+      quota.report(report, nowMs, random(), own);
       return quota;
     });
     this.#setQuotas(quotas);

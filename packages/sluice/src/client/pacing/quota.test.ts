@@ -3,6 +3,7 @@ import type { QuotaReport } from "../headers/quota-report.js";
 import { Quota } from "./quota.js";
 
 const NOW_MS = 1_000_000;
+const NO_OWN_USE = { sent: 0, countedMin: 0 };
 
 function reported(report: Partial<QuotaReport>, random = 0): Quota {
   const quota = new Quota("a");
@@ -10,6 +11,7 @@ function reported(report: Partial<QuotaReport>, random = 0): Quota {
     { name: "a", limit: 100, remaining: 100, resetMs: 60_000, isOfRequests: true, ...report },
     NOW_MS,
     random,
+    NO_OWN_USE,
   );
   return quota;
 }
@@ -91,10 +93,10 @@ describe("a quota", () => {
     for (let i = 0; i < 4; i++) quota.sent(NOW_MS);
     quota.answered();
     const report = { name: "a", limit: 100, remaining: 3, resetMs: 60_000, isOfRequests: true };
-    quota.report(report, NOW_MS, 0);
+    quota.report(report, NOW_MS, 0, NO_OWN_USE);
     expect(quota.remaining).toBe(0);
     for (let i = 0; i < 3; i++) quota.answered();
-    quota.report(report, NOW_MS, 0);
+    quota.report(report, NOW_MS, 0, NO_OWN_USE);
     expect(quota.remaining).toBe(3);
   });
 
@@ -103,7 +105,7 @@ describe("a quota", () => {
     expect(gapMsOf(quota)).toBe(0);
     const less = { name: "a", limit: undefined, resetMs: 60_000, isOfRequests: true };
     quota.answered();
-    quota.report({ ...less, remaining: 3 }, NOW_MS, 0);
+    quota.report({ ...less, remaining: 3 }, NOW_MS, 0, NO_OWN_USE);
     expect(gapMsOf(quota)).toBe(30_000);
   });
 

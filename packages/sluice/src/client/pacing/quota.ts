@@ -3,8 +3,10 @@
 //   below that, requests are spaced, from no gap at a half to (time until reset ÷ remaining) at a tenth and less, so that
 //   what is left lasts until the reset;
 //   nothing left: requests wait for the reset, and a random time more, so that clients don't all return together.
+// A quota of a short window that others use too is gone before its clients know. There a learned rate takes over.
 
 import type { QuotaReport } from "../headers/quota-report.js";
+import { OtherUsers, type OwnUse } from "./other-users.js";
 import { SendRate } from "./send-rate.js";
 
 /** With at least this share of the quota left, nothing is delayed. */
@@ -17,6 +19,12 @@ const JITTER_MS_MIN = 100;
 const JITTER_MS_MAX = 10_000;
 /** Headers count in whole seconds. */
 const SPAN_MS_MIN = 1_000;
+/** They are rounded up, so that the time itself is half a second less in the mean. */
+const ROUNDED_UP_MS = 500;
+/** With a longer window than this, requests wait for its end, even if others use it too. */
+const SHARED_WINDOW_MS_MAX = 10_000;
+/** This share of a quota is left in the mean, over a window that is used evenly. */
+const MEAN_SHARE = 0.5;
 
 /** How long a request has to wait, at least. */
 export interface Wait {
@@ -29,12 +37,16 @@ export interface Wait {
 /** What is known of one quota. */
 export class Quota {
   readonly name: string;
-  /** Learned from refusals, as other clients may use up the same quota. */
+  /** Learned from refusals, and from what is left of it where other clients use the same quota. */
   readonly rate = new SendRate();
+  readonly #others = new OtherUsers();
+  #isShared = false;
   #limit: number | undefined;
   /** The most that was ever left: stands for the limit where that is not reported. */
   #peak = 0;
   #remaining = Number.POSITIVE_INFINITY;
+  /** As it was reported. */
+  #resetMs = 0;
   #resetAtMs = 0;
   /** The longest time to a reset that was reported: about a window. */
   #spanMs = SPAN_MS_MIN;
@@ -60,8 +72,8 @@ export class Quota {
     return this.#limit;
   }
 
-  /** Learns from a response that has just arrived. `random` is from 0 to below 1. */
-  report(report: QuotaReport, nowMs: number, random: number): void {
+  /** Learns from a response that has just arrived. `random` is from 0 to below 1. `own` is what may count for it. */
+  report(report: QuotaReport, nowMs: number, random: number, own: OwnUse): void {
     const { limit, remaining, isOfRequests } = report;
     // A quota that is used up is back after a whole window at the latest.
     const resetMs = report.resetMs ?? (remaining > 0 ? undefined : report.windowMs);
@@ -74,10 +86,24 @@ export class Quota {
       return;
     }
     this.#remaining = isOfRequests ? Math.max(0, remaining - this.#unanswered) : remaining;
+    this.#resetMs = resetMs;
     this.#resetAtMs = nowMs + resetMs;
     this.#spanMs = Math.max(this.#spanMs, resetMs);
     const spreadMs = Math.min(JITTER_MS_MAX, Math.max(JITTER_MS_MIN, resetMs * JITTER_SHARE));
     this.#jitterMs = Math.ceil(random * spreadMs);
+    if (isOfRequests) this.#learnOfOthers(report, resetMs, nowMs, own);
+  }
+
+  #learnOfOthers(report: QuotaReport, resetMs: number, nowMs: number, own: OwnUse): void {
+    const { remaining, windowMs } = report;
+    this.#others.reported(remaining, this.#limit, own, nowMs);
+    const spanMs = Math.max(SPAN_MS_MIN, windowMs ?? this.#spanMs);
+    this.#isShared = spanMs <= SHARED_WINDOW_MS_MAX && this.#others.areThere(nowMs);
+    if (!this.#isShared) return;
+    // The request found one unit more. At the end of a window little is left in any case.
+    const share = (remaining + 1) / this.#whole;
+    const leftMs = Math.max(ROUNDED_UP_MS, resetMs - ROUNDED_UP_MS);
+    this.rate.left(Math.min(1, (MEAN_SHARE * share * spanMs) / leftMs), nowMs);
   }
 
   /** A request that this quota counts is sent now. */
@@ -95,7 +121,7 @@ export class Quota {
 
   /** How long a request that wants to be sent now has to wait. */
   wait(nowMs: number): Wait {
-    if (this.#remaining === Number.POSITIVE_INFINITY) return NO_WAIT;
+    if (this.#remaining === Number.POSITIVE_INFINITY || this.#isLedByRate) return NO_WAIT;
     const leftMs = this.#resetAtMs - nowMs;
     if (leftMs + (this.#remaining > 0 ? 0 : this.#jitterMs) <= 0) {
       this.#renew(nowMs);
@@ -108,8 +134,17 @@ export class Quota {
     return shouldMs > 0 ? { mustMs: 0, shouldMs } : NO_WAIT;
   }
 
+  /** A reset within a second may come in any millisecond of it. One that is further off is waited for. */
+  get #isLedByRate(): boolean {
+    return this.#isShared && (this.#remaining > 0 || this.#resetMs <= SPAN_MS_MIN);
+  }
+
+  get #whole(): number {
+    return Math.max(1, this.#limit ?? this.#peak);
+  }
+
   #gapMs(leftMs: number): number {
-    const share = this.#remaining / Math.max(1, this.#limit ?? this.#peak);
+    const share = this.#remaining / this.#whole;
     if (share >= PLENTY_SHARE) return 0;
     const scarcity = Math.min(1, (PLENTY_SHARE - share) / (PLENTY_SHARE - SCARCE_SHARE));
     return (scarcity * leftMs) / this.#remaining;

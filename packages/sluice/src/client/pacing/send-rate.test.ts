@@ -64,4 +64,61 @@ describe("a rate", () => {
     }
     expect(rate.waitMs(nowMs)).toBeLessThanOrEqual(5_000);
   });
+
+  it("starts where a shared quota is first seen scarce, before anything is refused", () => {
+    const rate = new SendRate();
+    for (let i = 0; i < 10; i++) rate.sent(i);
+    rate.left(0.6, 10);
+    expect(rate.waitMs(10)).toBe(0);
+    rate.left(0.4, 20);
+    expect(rate.perSecond(20)).toBe(5);
+    expect(rate.waitMs(20)).toBe(200);
+  });
+
+  it("falls with what is missing of a shared quota, and grows with what is left", () => {
+    const rate = startedAt(100);
+    rate.left(0, 1_000);
+    expect(rate.perSecond(1_000)).toBeCloseTo(70);
+    for (let i = 0; i < 3; i++) rate.sent(1_000);
+    expect(rate.waitMs(1_000)).toBeGreaterThan(0);
+    rate.left(1, 2_000);
+    expect(rate.perSecond(2_000)).toBeCloseTo(74.1);
+  });
+
+  it("does not grow if it has delayed nothing, and so was not tried", () => {
+    const rate = startedAt(100);
+    rate.left(0.5, 1_000);
+    const before = rate.perSecond(1_000);
+    rate.left(1, 2_000);
+    expect(rate.perSecond(2_000)).toBe(before);
+  });
+
+  it("evens out: of two that follow the same quota, the lower one grows more", () => {
+    const rates = [startedAt(4), startedAt(40)] as const;
+    const shareOf = (nowMs: number) => rates[0].perSecond(nowMs) / rates[1].perSecond(nowMs);
+    for (let nowMs = 100; nowMs <= 60_000; nowMs += 100) {
+      for (const rate of rates) {
+        while (rate.waitMs(nowMs) === 0) rate.sent(nowMs);
+        rate.left(0.6, nowMs);
+      }
+    }
+    expect(shareOf(60_000)).toBeGreaterThan(0.8);
+  });
+
+  it("grows again by itself if nothing is heard of the quota", () => {
+    const rate = startedAt(100);
+    rate.left(0.5, 1_000);
+    const before = rate.perSecond(1_000);
+    expect(rate.perSecond(11_000)).toBe(before);
+    expect(rate.perSecond(12_000)).toBeGreaterThan(before * 1.1);
+  });
 });
+
+/** A rate of so many requests a second, which has left its start behind. */
+function startedAt(perSecond: number): SendRate {
+  const rate = new SendRate();
+  for (let i = 0; i < 2 * perSecond; i++) rate.sent(0);
+  rate.left(0, 0);
+  rate.left(0, 0);
+  return rate;
+}

@@ -1,6 +1,7 @@
-// The rate at which requests may be sent, learned from refusals alone: many servers refuse without saying what they
-// allow, and a quota that others share runs out early. Additive increase, multiplicative decrease, as TCP does it. Until
-// the first refusal there is no rate, and nothing is delayed.
+// The rate at which requests may be sent where headers don't say it: many servers refuse without saying what they allow, and
+// a quota that others share runs out early. Additive increase, multiplicative decrease, as TCP does it: a refusal lowers
+// the rate, and time raises it. Where responses say how much of a shared quota is left, that leads instead, so that the
+// rate settles before anything is refused. Until the first sign of scarcity there is no rate, and nothing is delayed.
 
 /** What is left of the rate after a refusal. */
 const DECREASE = 0.7;
@@ -18,11 +19,36 @@ const MEASURED_MIN = 2;
 /** Over this time the rate of sending is measured. */
 const MEASURED_MS = 1_000;
 
-/** The learned rate of the requests to one origin with one partition key. */
+/** How fast the rate grows while all of a shared quota is left: so many requests a second, and this share of the rate. */
+const LEFT_INCREASE = 0.6;
+const LEFT_INCREASE_SHARE = 0.05;
+/**
+ * How much of the rate is lost in a second while nothing is left. As what grows hardly depends on the rate and what is lost
+ * does, clients that started with different rates come to have the same one. All of them follow the same quota, often by
+ * old news, so none may do much.
+ */
+const LEFT_DECREASE = 0.3;
+/** After the first sign of scarcity the rate grows by this share of itself, until less than so much is left. */
+const START_INCREASE_SHARE = 1;
+const START_LEFT_MIN = 0.75;
+/** The share of the measured rate to start with. */
+const START_SHARE = 0.5;
+/** Less than this share left is the first sign of scarcity. */
+const SCARCE_SHARE = 0.5;
+/** After this time without a word of what is left, time raises the rate again. */
+const UNREPORTED_MS = 10_000;
+
+/** A learned rate of requests. */
 export class SendRate {
   #perSecond = Number.POSITIVE_INFINITY;
+  /** From then on time raises the rate. */
+  #growsFromMs = Number.NEGATIVE_INFINITY;
+  /** Of the latest refusal that lowered the rate, or of its start. */
   #setAtMs = Number.NEGATIVE_INFINITY;
-  #nextAtMs = Number.NEGATIVE_INFINITY;
+  #leftAtMs = Number.NEGATIVE_INFINITY;
+  #isStarting = false;
+  /** The slot of the latest request. */
+  #slotAtMs = Number.NEGATIVE_INFINITY;
   #delayedAtMs = Number.NEGATIVE_INFINITY;
   #windowStartMs = Number.NEGATIVE_INFINITY;
   #sentInWindow = 0;
@@ -42,7 +68,7 @@ export class SendRate {
       this.#perSecond = Number.POSITIVE_INFINITY;
       return this.#perSecond;
     }
-    const seconds = (nowMs - this.#setAtMs) / 1_000;
+    const seconds = Math.max(0, nowMs - this.#growsFromMs) / 1_000;
     const increase = Math.max(INCREASE_MIN, this.#perSecond * INCREASE_SHARE);
     return this.#perSecond + increase * seconds + ACCELERATION * seconds ** 2;
   }
@@ -50,10 +76,14 @@ export class SendRate {
   /** How long until the next request may be sent. */
   waitMs(nowMs: number): number {
     if (this.#perSecond === Number.POSITIVE_INFINITY) return 0;
-    const waitMs = Math.ceil(this.#nextAtMs - nowMs);
+    const waitMs = Math.ceil(this.#nextAtMs(nowMs) - nowMs);
     if (waitMs <= 0) return 0;
     this.#delayedAtMs = nowMs;
     return waitMs;
+  }
+
+  #nextAtMs(nowMs: number): number {
+    return this.#slotAtMs + 1_000 / this.perSecond(nowMs);
   }
 
   /** A request is sent now. */
@@ -68,16 +98,52 @@ export class SendRate {
     if (this.#perSecond === Number.POSITIVE_INFINITY) return;
     const gapMs = 1_000 / this.perSecond(nowMs);
     // A slot that was missed is not made up for, except by the lateness of a timer.
-    this.#nextAtMs = Math.max(this.#nextAtMs + gapMs, nowMs);
+    this.#slotAtMs = Math.max(this.#slotAtMs + gapMs, nowMs - gapMs);
   }
 
   /** A request that was sent at `sentAtMs` was refused. Those sent before the rate was last set say nothing new. */
   refused(sentAtMs: number, nowMs: number): void {
     if (sentAtMs < this.#setAtMs) return;
-    const measured = Math.max(MEASURED_MIN, this.#sentInWindow, this.#sentBefore);
-    const perSecond = Math.min(this.perSecond(nowMs), measured);
-    this.#perSecond = Math.max(RATE_MIN, DECREASE * perSecond);
+    this.#isStarting = false;
+    this.#set(DECREASE * Math.min(this.perSecond(nowMs), this.#measured), nowMs);
+  }
+
+  /** A response says that this share is left of a quota that others use too. */
+  left(share: number, nowMs: number): void {
+    const perSecond = this.perSecond(nowMs);
+    const seconds = Math.min(1_000, nowMs - this.#leftAtMs) / 1_000;
+    // A rate that has delayed nothing was not tried.
+    const isTried = this.#delayedAtMs >= this.#leftAtMs;
+    this.#leftAtMs = nowMs;
+    if (perSecond === Number.POSITIVE_INFINITY) {
+      if (share < SCARCE_SHARE) this.#start(nowMs);
+      return;
+    }
+    if (share < START_LEFT_MIN) this.#isStarting = false;
+    this.#growsFromMs = nowMs + UNREPORTED_MS;
+    const increase = isTried ? share * this.#increaseOf(perSecond) : 0;
+    const decrease = (1 - share) * LEFT_DECREASE * perSecond;
+    this.#perSecond = Math.max(RATE_MIN, perSecond + (increase - decrease) * seconds);
+  }
+
+  #increaseOf(perSecond: number): number {
+    if (this.#isStarting) return START_INCREASE_SHARE * perSecond;
+    return LEFT_INCREASE + LEFT_INCREASE_SHARE * perSecond;
+  }
+
+  #start(nowMs: number): void {
+    this.#isStarting = true;
+    this.#set(START_SHARE * this.#measured, nowMs);
+  }
+
+  #set(perSecond: number, nowMs: number): void {
+    this.#perSecond = Math.max(RATE_MIN, perSecond);
+    this.#growsFromMs = Math.max(nowMs, this.#leftAtMs + UNREPORTED_MS);
     this.#setAtMs = nowMs;
-    this.#nextAtMs = nowMs + 1_000 / this.#perSecond;
+    this.#slotAtMs = nowMs;
+  }
+
+  get #measured(): number {
+    return Math.max(MEASURED_MIN, this.#sentInWindow, this.#sentBefore);
   }
 }

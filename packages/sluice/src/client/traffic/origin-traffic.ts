@@ -53,6 +53,8 @@ export interface Sent {
   readonly ticket: number;
   readonly permit: AdaptivePermit;
   readonly counted: readonly Quota[];
+  /** Requests of its caller that had ended by then. */
+  readonly endedBefore: number;
 }
 
 /**
@@ -215,7 +217,15 @@ export class OriginTraffic {
     if (ticket === NO_TICKET) throw this.#circuitOpen();
     const permit = this.concurrency.acquire();
     const waitMs = nowMs - sinceMs;
-    return { route, ticket, permit, sentAtMs: nowMs, waitMs, counted: route.sent(nowMs) };
+    return {
+      route,
+      ticket,
+      permit,
+      sentAtMs: nowMs,
+      waitMs,
+      endedBefore: route.partition.ended,
+      counted: route.sent(nowMs),
+    };
   }
 
   #noteBreaker(): void {
