@@ -47,6 +47,20 @@ describe("a flood of one caller", () => {
     expect(store.stats.fallbackDecisions).toBeGreaterThan(10_000);
   });
 
+  it("counts once with all that a single stall of the store fails", async () => {
+    const { store, clock, settled, pass } = slowStand(100);
+    for (let ms = 0; ms < 90; ms++) {
+      for (let i = 0; i < 10; i++) void store.decide(of(`caller ${i}`));
+      clock.advance(1);
+      await settled();
+    }
+    expect(store.stats).toMatchObject({ state: "closed", failures: 410 });
+    await pass(20);
+    const decided = store.decide(of("other"));
+    await pass(1);
+    expect((await decided).verdicts[0].source).toBe("memory");
+  });
+
   it("does not delay other callers: callers take turns", async () => {
     const { store, pass } = slowStand(100);
     for (let i = 0; i < 50_000; i++) void store.decide(of("flood"));

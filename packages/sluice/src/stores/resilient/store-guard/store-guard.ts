@@ -52,6 +52,8 @@ export class StoreGuard {
   /** Charges that the store has not answered yet. */
   #underWay = 0;
   #failures = 0;
+  /** Failures that the breaker was told of. */
+  #counted = 0;
   #isClosed = false;
 
   constructor(options: StoreGuardOptions) {
@@ -107,7 +109,7 @@ export class StoreGuard {
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const deadline = deadlines.add((failure) => this.#expire(wait, failure));
-      const wait = { request, deadlines, deadline, resolve, reject, ticket: NO_TICKET };
+      const wait = { request, deadlines, deadline, resolve, reject, ticket: NO_TICKET, sentAfter: 0 };
       begin(wait);
     });
   }
@@ -142,6 +144,7 @@ export class StoreGuard {
     } catch (error) {
       deadlines.end(deadline);
       wait.ticket = ticket;
+      wait.sentAfter = this.#counted;
       this.#fail(wait, error);
     }
   }
@@ -150,6 +153,7 @@ export class StoreGuard {
   #follow<Sent, Answer>(wait: Wait<Sent, Answer>, sent: Promise<Sent>, ticket: number): void {
     const { request, deadlines } = wait;
     wait.ticket = ticket;
+    wait.sentAfter = this.#counted;
     this.#underWay += request.size;
     const take = (value: Sent) => {
       if (!deadlines.end(wait.deadline)) return takeLate(request, value);
@@ -198,8 +202,9 @@ export class StoreGuard {
     }
   }
 
-  #fail<Sent, Answer>({ request, ticket, resolve, reject }: Wait<Sent, Answer>, error: unknown) {
-    if (this.#isFailure(ticket, error)) resolve(answerInstead(request, error));
+  #fail<Sent, Answer>(wait: Wait<Sent, Answer>, error: unknown): void {
+    const { request, ticket, sentAfter, resolve, reject } = wait;
+    if (this.#isFailure(ticket, error, sentAfter)) resolve(answerInstead(request, error));
     else reject(error);
   }
 
@@ -208,7 +213,7 @@ export class StoreGuard {
     this.#onAnswer();
   }
 
-  #isFailure(ticket: number, error: unknown): boolean {
+  #isFailure(ticket: number, error: unknown, sentAfter = this.#counted): boolean {
     if (isMisuse(error)) {
       this.breaker.abandon(ticket);
       return false;
@@ -220,7 +225,12 @@ export class StoreGuard {
       return true;
     }
     this.#failures++;
-    this.breaker.fail(ticket, error);
+    // A single stall fails everything that was sent before it was noticed. It counts once, however much that is:
+    // otherwise a flood would turn each stall of the store into failures enough to open the breaker for all callers.
+    if (ticket !== NO_TICKET && sentAfter === this.#counted) {
+      this.#counted++;
+      this.breaker.fail(ticket, error);
+    }
     return true;
   }
 }
@@ -234,6 +244,8 @@ interface Wait<Sent, Answer> {
   readonly reject: (error: unknown) => void;
   /** {@link NO_TICKET} until it is sent: what happens before that says nothing about the store. */
   ticket: number;
+  /** How many failures had counted when it was sent. */
+  sentAfter: number;
 }
 
 /** A request that waits for room. */
