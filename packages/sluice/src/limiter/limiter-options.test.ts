@@ -123,12 +123,11 @@ describe("a store behind a network", () => {
     const { store, clock, asked } = hanging();
     const one = createLimiter({ limit, store, clock, name: "one" });
     const other = createLimiter({ limit, store, clock, name: "other", onStoreFailure: "open" });
-    const answers = Array.from({ length: 5 }, () => {
-      clock.advance(1);
-      return one.check("k");
-    });
-    clock.advance(50);
-    await Promise.all(answers);
+    for (let failures = 0; failures < 5; failures++) {
+      const answer = one.check("k");
+      clock.advance(50);
+      await answer;
+    }
     expect(other.check("k")).toMatchObject({ allowed: true, source: "fallback" });
     expect(asked()).toBe(5);
   });
