@@ -169,11 +169,12 @@ describe("a region that does not reach the home region for a minute", () => {
     expect(admitted).toBe((await cutOff("split", [])).admitted);
   });
 
-  it("refuses what the home region decides, and recovers within five seconds", async () => {
+  it("refuses what the home region decides, and recovers with the next test of its breaker", async () => {
     const { fallback, recoveryMs } = await cutOff("central");
     // A third of the callers for two thirds of the time.
     expect(fallback).toBeGreaterThan(0.1);
-    expect(recoveryMs).toBeLessThan(5_000);
+    // Tests are ten seconds apart at most, and recovery is seen in whole seconds.
+    expect(recoveryMs).toBeLessThan(11_000);
   });
 });
 
