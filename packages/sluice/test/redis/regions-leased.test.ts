@@ -14,7 +14,7 @@ import { createPolicy, type Facts, type Policy } from "../../src/rules/rules.js"
 import { redisStore } from "../../src/stores/redis/redis.js";
 import { resilient } from "../../src/stores/resilient/resilient.js";
 import { SeededRandom } from "../../src/testing/conformance/random.js";
-import { breakWay, regionSeeds } from "./region-faults.js";
+import { FAULT_ROUNDS, RegionFaults, randomSkewMs, regionSeeds } from "./region-faults.js";
 import { eternalKeys, longWindowMs } from "./servers.js";
 
 const NAMES = ["eu", "us", "ap"] as const;
@@ -243,16 +243,19 @@ describe("over random schedules of faults between regions", () => {
       await endAll();
       await forgetAll();
       const random = new SeededRandom(`regions leased ${consistency} ${seed}`);
+      const faults = new RegionFaults(random);
+      const skews = { eu: 0, us: randomSkewMs(random), ap: randomSkewMs(random) };
       const rule = { consistency, timeoutMs: 100, limit: limit(90) };
       const regions = { reserve: random.pick([0, 0.3]) };
       // Two processes in each region but home.
       const policies = (["eu", "us", "us", "ap", "ap"] as const).map((name) =>
-        policyIn(name, { rule, regions }),
+        policyIn(name, { rule, regions, skewMs: skews[name] }),
       );
       let sum = 0;
-      for (let round = 0; round < 8; round++) {
+      for (let round = 0; round < FAULT_ROUNDS; round++) {
+        const name = random.pick(["us", "ap"] as const);
         const [, admitted] = await Promise.all([
-          breakWay(way(random.pick(["us", "ap"])), random),
+          faults.breakWay(way(name)),
           burst(policies, random.between(1, 8)),
         ]);
         sum += admitted;

@@ -16,7 +16,7 @@ import { type RedisStore, redisStore } from "../../src/stores/redis/redis.js";
 import type { Store } from "../../src/stores/store.js";
 import { SeededRandom } from "../../src/testing/conformance/random.js";
 import { HeardUnits, LateClock } from "./heard-units.js";
-import { breakWay, regionSeeds } from "./region-faults.js";
+import { RegionFaults, regionSeeds } from "./region-faults.js";
 import { eternalKeys, longWindowMs } from "./servers.js";
 
 const NAMES = ["eu", "us", "ap"] as const;
@@ -225,10 +225,11 @@ describe("over random schedules of faults between regions", () => {
     // Lags are known once every region has answered.
     await checked.burst(ask, 1);
     await agreed(checked.total);
+    const faults = new RegionFaults(random);
     for (let round = 0; round < 8; round++) {
       const broken = [...ways.values()].filter(() => random.chance(0.4));
-      const faults = broken.map((way) => breakWay(way, random));
-      await Promise.all([checked.burst(ask, random.between(1, 8)), ...faults]);
+      const broke = broken.map((way) => faults.breakWay(way));
+      await Promise.all([checked.burst(ask, random.between(1, 8)), ...broke]);
       await sleep(random.between(0, 60));
     }
     await healAll();
