@@ -72,7 +72,9 @@ export async function promoteRegion(
     awayRecord(latest, seen.record?.notBeforeMs),
   );
   if (isReached && isOldHomeFenced === undefined && !isOldHomeStopped && takeover === "manual") {
-    return refused(`the store of ${old} stopped answering before it was fenced; try again`);
+    return refused(
+      `the store of ${old} stopped answering before it was fenced, or another promotion came first; run sluice regions show`,
+    );
   }
   const heldMs = isOldHomeFenced === undefined ? permissionMs : 0;
   let opensInMs = 0;
