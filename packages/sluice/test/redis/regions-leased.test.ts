@@ -102,6 +102,13 @@ async function rounds(policies: readonly Policy[], times: number, count: number)
   return sum;
 }
 
+/** Waits until no process holds a lease any more: what was not spent has returned. */
+async function returned(policies: readonly Policy[]): Promise<void> {
+  const held = () =>
+    policies.reduce((sum, { stats }) => sum + (stats.regionLeased?.unitsHeld ?? 0), 0);
+  await expect.poll(held, { timeout: 20_000 }).toBe(0);
+}
+
 const both = [["strict"], ["leased"]] as const;
 
 describe("three regions that lease from one", () => {
@@ -120,6 +127,7 @@ describe("three regions that lease from one", () => {
         return sum;
       };
       await expect.poll(isSpent, { timeout: 20_000, interval: 50 }).toBeGreaterThanOrEqual(120);
+      await returned(policies);
       expect(sum + (await rounds(policies, 2, 5))).toBe(120);
     },
   );
@@ -161,9 +169,11 @@ describe("three regions that lease from one", () => {
     ];
     let sum = await rounds([us], 5, 20);
     way("us").partition();
+    const held = us.stats.regionLeased?.unitsHeld ?? 0;
     const whileCut = await burst([us], 1_000);
-    // At least its third of the reserve.
-    expect(whileCut).toBeGreaterThanOrEqual(300);
+    // Its third of the reserve, and what was left of what it held.
+    expect(whileCut).toBeGreaterThan(300);
+    expect(whileCut).toBeLessThanOrEqual(300 + held);
     sum += whileCut + (await burst([eu], 3_000));
     expect(sum).toBeLessThanOrEqual(3_000);
     await way("us").heal();
@@ -231,6 +241,8 @@ describe("where the clocks of regions are set while leases are out", () => {
         await sleep(random.between(0, 100));
       }
       sum += await burst(policies, 60);
+      await returned(policies);
+      sum += await burst(policies, 60);
       expect(sum, `seed ${seed}`).toBeLessThanOrEqual(90);
       expect(sum, `seed ${seed}`).toBeGreaterThan(20);
     }
@@ -246,7 +258,7 @@ describe("over random schedules of faults between regions", () => {
       const faults = new RegionFaults(random);
       const skews = { eu: 0, us: randomSkewMs(random), ap: randomSkewMs(random) };
       const rule = { consistency, timeoutMs: 100, limit: limit(90) };
-      const regions = { reserve: random.pick([0, 0.3]) };
+      const regions = { leaseMs: 1_000, reserve: random.pick([0, 0.3]) };
       // Two processes in each region but home.
       const policies = (["eu", "us", "us", "ap", "ap"] as const).map((name) =>
         policyIn(name, { rule, regions, skewMs: skews[name] }),
@@ -261,6 +273,8 @@ describe("over random schedules of faults between regions", () => {
         sum += admitted;
       }
       for (const name of NAMES) await way(name).heal();
+      sum += await burst(policies, 60);
+      await returned(policies);
       sum += await burst(policies, 60);
       expect(sum, `seed ${seed}`).toBeLessThanOrEqual(90);
       expect(sum, `seed ${seed}`).toBeGreaterThan(0);
