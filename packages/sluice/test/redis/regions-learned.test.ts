@@ -118,7 +118,7 @@ it.each([0, 60_000])(
   },
 );
 
-it("of a region that is cut off stay as they were, and nobody takes any of them", async () => {
+it("of a region that is cut off stay as they were, and no other takes any of them", async () => {
   const world = toWorld();
   for (let i = 0; i < 25; i++) await world.second({ eu: 20, us: 400, ap: 20 });
   const share = world.share("us");

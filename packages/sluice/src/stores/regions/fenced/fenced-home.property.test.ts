@@ -84,7 +84,7 @@ async function ask(rig: HomeRig, process: number, watch: Watch, at: string): Pro
   }
 }
 
-/** A store loses its record, unless the other one has none: if both do, nobody knows any more who was home. */
+/** A store loses its record, unless the other one has none: if both do, no store says any more who was home. */
 function loseData({ servers, clock }: HomeRig, name: (typeof NAMES)[number]): void {
   const other = name === "eu" ? servers.us : servers.eu;
   if (other.read(clock.now()).text !== "") servers[name].forgetRecord(clock.now());

@@ -159,7 +159,7 @@ describe("a promotion by an operator", () => {
 
   it("by two operators of both regions at the same time never makes both of them home", async () => {
     const rig = await started();
-    // Nobody reached eu for a while, so that it may be promoted again as well as replaced.
+    // No process reached eu for a while, so that it may be promoted again as well as replaced.
     rig.cut("eu");
     await rig.pass(15_000);
     expect(rig.deciding()).toEqual([]);
