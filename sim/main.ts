@@ -12,7 +12,7 @@ import {
   runWithRecovery,
 } from "./run.js";
 import { scenarioOf, scenarios } from "./scenarios.js";
-import { shrinkFaults } from "./shrink.js";
+import { toReport } from "./shrink.js";
 import { toTable } from "./table.js";
 import { CONSISTENCIES } from "./world/node.js";
 import { ACROSS } from "./world/regional-policy.js";
@@ -40,20 +40,12 @@ for (const run of runs) {
   results.push(result);
   if (isJson) console.log(JSON.stringify(result));
   const broken = brokenPromise(result);
-  if (broken !== undefined) await report(run, broken);
+  if (broken === undefined) continue;
+  process.exitCode = EXIT_FAILED;
+  console.error(await toReport(run, broken));
 }
 if (!isJson) console.log(toTable(results));
 if (isWriting) writeScalePage(results, process.cwd());
-
-async function report(run: RunOptions, broken: string): Promise<void> {
-  process.exitCode = EXIT_FAILED;
-  const { scenario, consistency, across, seed } = run;
-  const agreement = across === undefined ? consistency : `${consistency}, ${across}`;
-  console.error(
-    `${scenario.name}, ${agreement}, seed ${seed}: ${broken}. The fewest faults that reproduce it:`,
-  );
-  for (const { atMs, what } of await shrinkFaults(run)) console.error(`  at ${atMs} ms ${what}`);
-}
 
 function readArguments(): { isJson: boolean; isWriting: boolean; runs: readonly RunOptions[] } {
   try {

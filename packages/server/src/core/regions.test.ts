@@ -113,6 +113,22 @@ describe("a service in several regions", () => {
     );
   });
 
+  it("shows in metrics what it made other regions refuse early at most, and what home refused", async () => {
+    const rules = `
+  - { id: leased, key: ip, limit: 10000/hour, across: leased, match: { path: /login } }
+  - { id: few, key: ip, limit: 1/hour, across: leased, match: { path: /few } }`;
+    const us = await coreIn("us", rules);
+    for (let i = 0; i < 40; i++) await us.policy.admit(login);
+    const few = async () => (await us.policy.admit({ ...login, path: "/few" })).allowed;
+    expect([await few(), await few()]).toEqual([true, false]);
+    // What lies idle for half of its life returns.
+    const returned = () => us.policy.stats.regionLeased?.unitsReturned ?? 0;
+    await expect.poll(returned, { timeout: 20_000 }).toBeGreaterThan(0);
+    const text = await us.telemetry.metrics();
+    expect(text).toContain(`rate_limiter_region_units_returned_total{region="us"} ${returned()}`);
+    expect(text).toContain('rate_limiter_region_home_refusals_total{region="us"} 1');
+  });
+
   it("stays ready while the home region is away, says so, and refuses what that would decide", async () => {
     const us = await coreIn("us");
     expect((await us.policy.admit(login)).allowed).toBe(true);

@@ -28,6 +28,8 @@ afterAll(async () => {
 
 interface Started {
   readonly service: Service;
+  /** What an operator sees of its readiness. */
+  readiness(): Promise<{ ready: boolean; reasons: readonly string[] }>;
   command(line: string): Promise<{ code: number; out: string; err: string }>;
 }
 
@@ -64,7 +66,15 @@ rules:
   services.push(service);
   const url = service.listeners.find(({ name }) => name === "admin")?.url ?? "";
   const env = { SLUICE_ADMIN: url, SLUICE_ADMIN_TOKEN: TOKEN };
-  const started: Started = { service, command: (line) => sluice(line.split(" "), { env }) };
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  const started: Started = {
+    service,
+    readiness: async () => {
+      const response = await fetch(`${url}/readyz`, { headers });
+      return (await response.json()) as Awaited<ReturnType<Started["readiness"]>>;
+    },
+    command: (line) => sluice(line.split(" "), { env }),
+  };
   return started;
 }
 
@@ -97,7 +107,7 @@ const opened = ({ command }: Started, region: string, epoch: number) =>
     .toMatch(new RegExp(`^home {5}${region} \\(epoch ${epoch}\\), for `));
 
 describe("services in a home region and in its standby", () => {
-  it("are promoted by the command, which says what it did; metrics and readiness show it", async () => {
+  it("are promoted by the command, which says what it did; metrics show it", async () => {
     const { eu, us } = await startBoth("manual");
     expect(await admitted(eu, 3)).toBe(3);
     expect(await admitted(us, 3)).toBe(1);
@@ -114,7 +124,7 @@ describe("services in a home region and in its standby", () => {
     expect(text).toMatch(/rate_limiter_home_fenced_total\{region="eu"\} \d/);
   });
 
-  it("refuse a promotion that is not safe, or not possible, with the reason", async () => {
+  it("refuse a promotion that is not safe, or not possible, with the reason; readiness shows it", async () => {
     const { eu, us } = await startBoth("manual");
     const home = await eu.command("regions promote eu");
     expect(home.code).toBe(1);
@@ -126,6 +136,9 @@ describe("services in a home region and in its standby", () => {
     expect(stopped.out).toBe(
       "us is home under epoch 2: opens in 6 seconds; the old home could not be fenced\n",
     );
+    const { ready, reasons } = await us.readiness();
+    expect(ready).toBe(true);
+    expect(reasons.join()).toMatch(/home region us \(epoch 2\): opens in \d s/);
     await opened(us, "us", 2);
   });
 

@@ -24,9 +24,30 @@ const FAULTS: readonly RegionFault[] = [
   (way) => way.heal(),
 ];
 
-/** A random fault of one way, in place of the one before. */
-export async function breakWay(way: FaultProxy, random: SeededRandom): Promise<void> {
-  await random.pick(FAULTS)(way, random);
+/** The most rounds until a schedule that breaks a way in each of them has had every fault. */
+export const FAULT_ROUNDS = FAULTS.length;
+
+/** The faults of one schedule, in random order: each comes once before any comes again. */
+export class RegionFaults {
+  readonly #random: SeededRandom;
+  #left: readonly RegionFault[] = [];
+
+  constructor(random: SeededRandom) {
+    this.#random = random;
+  }
+
+  /** The next fault of one way, in place of the one before. */
+  async breakWay(way: FaultProxy): Promise<void> {
+    if (this.#left.length === 0) this.#left = FAULTS;
+    const fault = this.#random.pick(this.#left);
+    this.#left = this.#left.filter((each) => each !== fault);
+    await fault(way, this.#random);
+  }
+}
+
+/** How wrong the clock of a region is in a random schedule. */
+export function randomSkewMs(random: SeededRandom): number {
+  return random.pick([0, 60_000, -60_000]);
 }
 
 /** One packet in five is lost. */

@@ -16,7 +16,7 @@ import { type RedisStore, redisStore } from "../../src/stores/redis/redis.js";
 import type { Store } from "../../src/stores/store.js";
 import { SeededRandom } from "../../src/testing/conformance/random.js";
 import { HeardUnits, LateClock } from "./heard-units.js";
-import { breakWay, regionSeeds } from "./region-faults.js";
+import { RegionFaults, randomSkewMs, regionSeeds } from "./region-faults.js";
 import { eternalKeys, longWindowMs } from "./servers.js";
 
 const NAMES = ["eu", "us", "ap"] as const;
@@ -208,7 +208,7 @@ describe("three regions with a Redis server each that merge their counts", () =>
 
 describe("over random schedules of faults between regions", () => {
   /** A process in each region, and what each of their admissions is checked against. */
-  function toChecked(consistency: string, skewsMs: readonly number[] = [0, 0, 0]): HeardUnits {
+  function toChecked(consistency: string, skewsMs: readonly number[]): HeardUnits {
     const skews = new Map(NAMES.map((name, i) => [name, skewsMs[i]]));
     const processes = NAMES.map((region) => {
       const clock = new LateClock(skews.get(region));
@@ -225,20 +225,42 @@ describe("over random schedules of faults between regions", () => {
     // Lags are known once every region has answered.
     await checked.burst(ask, 1);
     await agreed(checked.total);
+    const faults = new RegionFaults(random);
     for (let round = 0; round < 8; round++) {
       const broken = [...ways.values()].filter(() => random.chance(0.4));
-      const faults = broken.map((way) => breakWay(way, random));
-      await Promise.all([checked.burst(ask, random.between(1, 8)), ...faults]);
+      const broke = broken.map((way) => faults.breakWay(way));
+      await Promise.all([checked.burst(ask, random.between(1, 8)), ...broke]);
       await sleep(random.between(0, 60));
     }
     await healAll();
   }
 
+  it("a region that is cut off admits up to the limit alone, as its lag says", async () => {
+    const checked = toChecked("strict", [0, 0, 0]);
+    await checked.burst(ask, 1);
+    await agreed(checked.total);
+    for (const way of waysOf("ap")) {
+      way.refuse();
+      way.cut();
+    }
+    for (let round = 0; round < 8; round++) {
+      await checked.burst(ask, 10);
+      await sleep(50);
+    }
+    // Of this, neither side could hear.
+    expect(checked.total).toBeGreaterThan(1.5 * LIMIT);
+    await healAll();
+    await settled(checked.total);
+    expect(await burst(checked.policies, 3)).toBe(0);
+  });
+
   it.each(regionSeeds(3))(
     "admit the limit, and what they can't have heard of; in the end every unit counts once: seed %d",
     async (seed) => {
-      const checked = toChecked("strict");
-      await play(checked, new SeededRandom(`merged ${seed}`));
+      const random = new SeededRandom(`merged ${seed}`);
+      const skewsMs = NAMES.map(() => randomSkewMs(random));
+      const checked = toChecked("strict", skewsMs);
+      await play(checked, random);
       await settled(checked.total);
       // All have heard of everything, so this exceeds the limit by nothing.
       await checked.burst(ask, 3);

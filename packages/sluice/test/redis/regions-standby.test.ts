@@ -22,7 +22,7 @@ import { redisStore } from "../../src/stores/redis/redis.js";
 import { resilient } from "../../src/stores/resilient/resilient.js";
 import type { Store } from "../../src/stores/store.js";
 import { SeededRandom } from "../../src/testing/conformance/random.js";
-import { breakWay } from "./region-faults.js";
+import { FAULT_ROUNDS, RegionFaults, randomSkewMs } from "./region-faults.js";
 import { eternalKeys, longWindowMs } from "./servers.js";
 
 const NAMES = ["eu", "us", "ap"] as const;
@@ -268,11 +268,13 @@ describe.concurrent("over random schedules of faults between regions", () => {
         const random = new SeededRandom(`standby ${across} ${seed}`);
         const consistency = random.pick(["strict", "leased"]);
         const rule = { across, consistency, timeoutMs: 150, limit: limit(45) };
-        const regions = NAMES.map((name) => regionIn(network, name, { rule }));
+        const faults = new RegionFaults(random);
+        const aheadMs = randomSkewMs(random);
+        const regions = NAMES.map((name) => regionIn(network, name, { rule, aheadMs }));
         await opened(regions[1], "eu");
         let [sum, promotions] = [0, 0];
-        for (let round = 0; round < 12; round++) {
-          if (random.chance(0.7)) await breakWay(random.pick(network.ways), random);
+        for (let round = 0; round < FAULT_ROUNDS; round++) {
+          await faults.breakWay(random.pick(network.ways));
           if (random.chance(0.3)) {
             const { control } = random.pick(regions);
             const { isPromoted } = await control.promote(random.pick(["eu", "us"]));

@@ -13,7 +13,7 @@ import { createPolicy, type Facts, type Policy } from "../../src/rules/rules.js"
 import { redisStore } from "../../src/stores/redis/redis.js";
 import type { Store } from "../../src/stores/store.js";
 import { SeededRandom } from "../../src/testing/conformance/random.js";
-import { breakWay, regionSeeds } from "./region-faults.js";
+import { FAULT_ROUNDS, RegionFaults, randomSkewMs, regionSeeds } from "./region-faults.js";
 import { longWindowMs } from "./servers.js";
 
 const NAMES = ["eu", "us", "ap"] as const;
@@ -183,22 +183,30 @@ describe("over random schedules of faults between regions", () => {
         await endAll();
         await forgetAll();
         const random = new SeededRandom(`${across} ${consistency} ${seed}`);
+        const faults = new RegionFaults(random);
+        const skews = { eu: 0, us: randomSkewMs(random), ap: randomSkewMs(random) };
         // Only `central` asks over a way that fails.
         const timeoutMs = across === "central" ? 100 : 5_000;
         const rule = { across, consistency, timeoutMs, onStoreFailure: "closed" };
-        const policies = NAMES.map((name) => policyIn(name, { ...rule, limit: limit(60) }));
-        let sum = 0;
-        for (let round = 0; round < 8; round++) {
+        const policies = NAMES.map((name) => policyIn(name, { ...rule, limit: limit(60) }, skews));
+        const sums = [0, 0, 0];
+        const add = (admitted: readonly number[]) => {
+          for (const [i, units] of admitted.entries()) sums[i] += units;
+        };
+        for (let round = 0; round < FAULT_ROUNDS; round++) {
           const name = NAMES[random.between(1, 2)];
-          const [, sums] = await Promise.all([
-            breakWay(way(name), random),
+          const [, admitted] = await Promise.all([
+            faults.breakWay(way(name)),
             burst(policies, random.between(1, 10)),
           ]);
-          sum += total(sums);
+          add(admitted);
         }
         for (const name of NAMES) await way(name).heal();
-        sum += total(await burst(policies, 60));
+        add(await burst(policies, 60));
+        const sum = total(sums);
         expect(sum, `seed ${seed}`).toBeLessThanOrEqual(most);
+        if (across !== "central")
+          expect(Math.max(...sums), `seed ${seed}: its own part`).toBeLessThanOrEqual(most / 3);
         // No fault concerns a region that asks its own store: all of its limit was admitted.
         const isCertain = across !== "central" && consistency === "strict";
         expect(sum, `seed ${seed}`).toBeGreaterThanOrEqual(isCertain ? most : 1);

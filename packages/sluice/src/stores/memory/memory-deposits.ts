@@ -20,7 +20,7 @@ import {
 interface HeldDeposit {
   readonly id: string;
   left: number;
-  readonly writtenAtMs: number;
+  writtenAtMs: number;
   readonly expiresAtMs: number;
 }
 
@@ -54,6 +54,7 @@ export class MemoryDeposits implements DepositStore {
     const blockedMs = this.#blockedMs(place.scope, place.key, ask.blockNowMs);
     const known = this.#states.get(nameOf(place));
     const state = known ?? newState(nowMs);
+    if (endLater(state, nowMs)) this.#keep(place, state, nowMs);
     if (blockedMs > 0) return toAnswer(state, { nowMs, blockedMs, parts: [], isDue: false });
     const usable = state.deposits.filter(
       (deposit) => isLive(deposit, nowMs) && deposit.expiresAtMs > nowMs + lifeMsMin,
@@ -138,6 +139,16 @@ function newState(nowMs: number): DepositState {
 /** Not before it was written either: a clock that stepped back must not make it longer. */
 function isLive({ writtenAtMs, expiresAtMs }: HeldDeposit, nowMs: number): boolean {
   return nowMs >= writtenAtMs && nowMs < expiresAtMs;
+}
+
+/**
+ * Ends what was written later, after the clock stepped back: when it is there again, the lease has long ended at home.
+ * Returns whether there was any.
+ */
+function endLater({ deposits }: DepositState, nowMs: number): boolean {
+  const later = deposits.filter(({ writtenAtMs }) => nowMs < writtenAtMs);
+  for (const deposit of later) deposit.writtenAtMs = Number.POSITIVE_INFINITY;
+  return later.length > 0;
 }
 
 /** All of the units are there. Those that expire first come first. */

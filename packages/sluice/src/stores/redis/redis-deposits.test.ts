@@ -118,6 +118,15 @@ describe.each(Object.keys(KINDS))("deposits in %s", (kind) => {
     expect(await verbs.take(1)).toMatchObject({ isCovered: false, left: 0 });
   });
 
+  it("are not spent either when that clock is there again, but still return to who leased them", async () => {
+    await verbs.deposit("a", 5, 2_000);
+    clock.set(START_MS - 60_000);
+    await verbs.take(1);
+    clock.set(START_MS);
+    expect(await verbs.take(1)).toMatchObject({ isCovered: false, left: 0 });
+    expect(await verbs.withdraw("a")).toBe(5);
+  });
+
   it("are not added if they expired on their way, and live no longer than they may", async () => {
     await verbs.deposit("gone", 5, 0);
     expect((await verbs.take(0)).left).toBe(0);
@@ -209,6 +218,7 @@ it("answers in Redis as in memory over random traces, with a TTL on every key", 
     let taken: readonly DepositPart[] = [];
     for (let step = 0; step < 40; step++) {
       clock.advance(random.between(0, 3) === 0 ? random.between(0, 2_500) : random.between(0, 50));
+      if (random.chance(0.05)) clock.set(clock.now() - random.between(1, 3_000));
       const one = ids[random.between(0, Math.max(1, ids.length))];
       const units = random.between(0, 12);
       const verb = random.between(0, 5);

@@ -16,6 +16,8 @@ const HOUR_MS = 3_600_000;
 const SPAN_MS = 5_000;
 const UNITS = 10;
 
+const NAMES = ["eu", "us"] as const;
+
 /** Waits after a promotion, and so is never exceeded. */
 const short: Counter = {
   scope: "short",
@@ -82,6 +84,12 @@ async function ask(rig: HomeRig, process: number, watch: Watch, at: string): Pro
   }
 }
 
+/** A store loses its record, unless the other one has none: if both do, no store says any more who was home. */
+function loseData({ servers, clock }: HomeRig, name: (typeof NAMES)[number]): void {
+  const other = name === "eu" ? servers.us : servers.eu;
+  if (other.read(clock.now()).text !== "") servers[name].forgetRecord(clock.now());
+}
+
 async function run(seed: number, takeover: "manual" | "automatic"): Promise<Watch> {
   const random = new SeededRandom(`fenced ${takeover} ${seed}`);
   const arbiter = takeover === "automatic" ? new TestArbiter() : undefined;
@@ -98,10 +106,10 @@ async function run(seed: number, takeover: "manual" | "automatic"): Promise<Watc
     const at = `seed ${seed}, step ${step}`;
     if (random.chance(0.12)) {
       const way = random.pick(rig.ways);
-      way[random.pick(["eu", "us"] as const)].fate = random.pick(FATES);
+      way[random.pick(NAMES)].fate = random.pick(FATES);
     }
     // A region that no process reaches.
-    if (random.chance(0.02)) rig.cut(random.pick(["eu", "us"] as const));
+    if (random.chance(0.02)) rig.cut(random.pick(NAMES));
     if (random.chance(0.05)) rig.heal();
     if (random.chance(0.1)) for (const { eu, us } of rig.ways) random.pick([eu, us]).deliver();
     if (random.chance(0.03)) rig.restart(random.between(0, 2));
@@ -109,8 +117,12 @@ async function run(seed: number, takeover: "manual" | "automatic"): Promise<Watc
       const reached = random.between(0, 7);
       arbiter.isReached = (process) => ((reached >> process) & 1) === 1;
     }
-    if (random.chance(0.03))
-      await rig.homes[random.between(0, 2)].promote(random.pick(["eu", "us"]));
+    if (random.chance(0.01)) loseData(rig, random.pick(NAMES));
+    if (random.chance(0.04)) {
+      // By one operator, or by two at the same time.
+      const operators = Array.from({ length: random.between(1, 2) }, () => random.between(0, 2));
+      await Promise.all(operators.map((i) => rig.homes[i].promote(random.pick(NAMES))));
+    }
     watch.look(rig, at);
     for (const process of rig.homes.keys()) await ask(rig, process, watch, at);
     watch.look(rig, at);

@@ -157,6 +157,25 @@ describe("a promotion by an operator", () => {
     expect(inForce(rig)).toEqual(["us 2 open", "us 2 open"]);
   });
 
+  it("by two operators of both regions at the same time never makes both of them home", async () => {
+    const rig = await started();
+    // No process reached eu for a while, so that it may be promoted again as well as replaced.
+    rig.cut("eu");
+    await rig.pass(15_000);
+    expect(rig.deciding()).toEqual([]);
+    rig.heal();
+    const [eu, us] = rig.homes;
+    const both = await Promise.all([eu.promote("eu"), us.promote("us")]);
+    expect(both.filter(({ isPromoted }) => isPromoted).length).toBeLessThanOrEqual(1);
+    for (let i = 0; i < 20; i++) {
+      await rig.pass(1_000);
+      expect(rig.deciding().length).toBeLessThanOrEqual(1);
+    }
+    await us.promote("us");
+    await rig.pass(3_000);
+    expect(rig.deciding()).toEqual(["us"]);
+  });
+
   it("has an epoch that no process has seen, also where both stores have lost everything", async () => {
     const rig = await started();
     await rig.homes[0].promote("us");
@@ -267,6 +286,23 @@ describe("where an arbiter decides", () => {
     rig.cut("eu", 1);
     await rig.pass(60_000);
     expect(rig.deciding()).toEqual(["eu"]);
+  });
+
+  it("a standby that lost its data does not take over while home may count on its promise", async () => {
+    const arbiter = new TestArbiter();
+    const rig = await automatic(arbiter);
+    arbiter.isReached = (process) => process === 1;
+    rig.cut("eu", 1);
+    await rig.pass(30_000);
+    // The process that renews home writes a record without a promise, and then loses the standby too.
+    rig.servers.us.forgetRecord(rig.clock.now());
+    let calls = 0;
+    rig.ways[0].us.fate = () => (++calls > 2 ? "lost" : "arrives");
+    for (let i = 0; i < 40; i++) {
+      await rig.pass(500, 500);
+      expect(rig.deciding().length, `after ${(i + 1) * 500} ms`).toBeLessThanOrEqual(1);
+    }
+    expect(rig.deciding()).toEqual(["us"]);
   });
 
   it("an operator needs no more than the arbiter to promote, and waits for the old home's permission", async () => {

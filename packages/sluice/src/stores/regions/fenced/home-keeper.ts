@@ -8,6 +8,7 @@ import type { HomeArbiter, HomeEpoch } from "./home-arbiter.js";
 import {
   awayRecord,
   type HomeRecords,
+  isTaken,
   latestOf,
   type SeenRecord,
   withinTime,
@@ -188,8 +189,14 @@ export class HomeKeeper {
     const { record } = away;
     if (record?.epoch === latest.epoch) return true;
     if (record === undefined && !isHomeLive) return false;
-    const fenced = awayRecord(latest, record?.notBeforeMs);
+    const fenced = awayRecord(latest, record?.notBeforeMs ?? this.#lostPromiseMs(away));
     return (await this.#setup.records.write(away, fenced)) !== undefined;
+  }
+
+  /** Until when a store without a record may have promised not to become home: it may have lost the promise with the record. */
+  #lostPromiseMs({ nowMs }: SeenRecord): number {
+    const { takeover, permissionMs } = this.#setup;
+    return takeover === "automatic" ? nowMs + permissionMs : 0;
   }
 
   /** Extends home's permission, counted from when its store was read: whatever takes long makes it shorter. */
@@ -221,10 +228,10 @@ export class HomeKeeper {
     const { records, permissionMs, drainMs } = this.#setup;
     // Read again, because what is waited for counts from now.
     const seen = await records.read(region);
-    if (seen === undefined || (seen.record !== undefined && seen.record.epoch > epoch)) return;
+    const next = { epoch, home: region };
+    if (seen === undefined || isTaken(seen, next)) return;
     const notBeforeMs = seen.record?.notBeforeMs ?? 0;
     const endMs = Math.max(seen.nowMs + (mayBeHeld ? permissionMs : 0), notBeforeMs);
-    const next = { epoch, home: region };
     if (await this.#mayDecide(next)) await this.#write(seen, next, endMs + drainMs);
   }
 

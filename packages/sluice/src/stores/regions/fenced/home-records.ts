@@ -109,6 +109,12 @@ export function awayRecord({ epoch, home }: HomeEpoch, notBeforeMs = 0): HomeRec
   return { epoch, home, fromMs: 0, untilMs: 0, notBeforeMs };
 }
 
+/** Whether another promotion came first: the record is of a later epoch, or says that the other region has this one. */
+export function isTaken({ record }: SeenRecord, { epoch, home }: HomeEpoch): boolean {
+  if (record === undefined || record.epoch < epoch) return false;
+  return record.epoch > epoch || record.home !== home;
+}
+
 /** The latest epoch; undefined if none is known, `"contested"` if two regions have it. */
 export function latestOf(
   all: readonly (HomeEpoch | undefined)[],

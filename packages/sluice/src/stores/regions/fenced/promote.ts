@@ -8,6 +8,7 @@ import type { HomeKeeperSetup } from "./home-keeper.js";
 import {
   awayRecord,
   type HomeRecords,
+  isTaken,
   latestOf,
   type SeenRecord,
   withinTime,
@@ -67,15 +68,17 @@ export async function promoteRegion(
   const epoch = await nextEpoch(setup, before, to);
   if (typeof epoch === "string") return refused(epoch);
   const latest = { epoch, home: to };
-  const isOldHomeFenced = await writeRecord(records, old, epoch, (seen) =>
+  const isOldHomeFenced = await writeRecord(records, old, latest, (seen) =>
     awayRecord(latest, seen.record?.notBeforeMs),
   );
   if (isReached && isOldHomeFenced === undefined && !isOldHomeStopped && takeover === "manual") {
-    return refused(`the store of ${old} stopped answering before it was fenced; try again`);
+    return refused(
+      `the store of ${old} stopped answering before it was fenced, or another promotion came first; run sluice regions show`,
+    );
   }
   const heldMs = isOldHomeFenced === undefined ? permissionMs : 0;
   let opensInMs = 0;
-  const written = await writeRecord(records, to, epoch, async ({ nowMs, record }) => {
+  const written = await writeRecord(records, to, latest, async ({ nowMs, record }) => {
     // After the store was read, so that its permission does not last longer than the arbiter knows.
     if (!(await mayDecide(setup, latest))) return undefined;
     const fromMs = Math.max(nowMs + heldMs, record?.notBeforeMs ?? 0) + drainMs;
@@ -135,16 +138,16 @@ async function mayDecide(
   return (await withinTime(() => arbiter.renew(latest), { clock, timeoutMs })) === true;
 }
 
-/** Writes a record, unless it is of a later epoch. Undefined if it could not be written. */
+/** Writes a record of an epoch, unless {@link isTaken}. Undefined if it could not be written. */
 async function writeRecord(
   records: HomeRecords,
   region: string,
-  epoch: number,
+  latest: HomeEpoch,
   toRecord: (seen: SeenRecord) => MaybePromise<HomeRecord | undefined>,
 ): Promise<SeenRecord | undefined> {
   for (let i = 0; i < TRIES_MAX; i++) {
     const seen = await records.read(region);
-    if (seen === undefined || (seen.record?.epoch ?? 0) > epoch) return undefined;
+    if (seen === undefined || isTaken(seen, latest)) return undefined;
     const record = await toRecord(seen);
     const written = record && (await records.write(seen, record));
     if (written !== undefined) return written;

@@ -93,6 +93,30 @@ describe("a rule with across: leased", () => {
     expect(sum).toBe(60);
   });
 
+  it("refuses early by at most what other regions hold", async () => {
+    const world = toWorld({ limit: minute(600) });
+    const held = (name: Name) => world.policy(name).stats.regionLeased?.unitsHeld ?? 0;
+    let [sum, refused] = [0, 0];
+    for (let i = 0; i < 60; i++) {
+      for (const name of NAMES) {
+        for (let n = 0; n < 8; n++) {
+          if (await world.isAdmitted(name)) sum++;
+          else {
+            refused++;
+            const others = NAMES.filter((other) => other !== name);
+            const elsewhere = others.reduce((units, other) => units + held(other), 0);
+            expect(sum + elsewhere, `round ${i}, ${name}`).toBeGreaterThanOrEqual(600);
+          }
+          // A lease on its way arrives.
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+      }
+      world.clock.advance(20);
+    }
+    expect(refused).toBeGreaterThan(0);
+    expect(sum).toBeLessThanOrEqual(600);
+  });
+
   it("returns a lease that has expired before it arrives", async () => {
     const world = toWorld({ limit: minute(100), timeoutMs: 5_000 }, { leaseMs: 1_000 });
     world.home("us").onDecided = () => world.clock.advance(1_100);

@@ -28,6 +28,13 @@ local function is_live(deposit)
   return now >= deposit[WRITTEN] and now < deposit[EXPIRES]
 end
 
+-- Ends what was written later, after the clock stepped back: when it is there again, the lease has long ended at home.
+local function end_later(state, key)
+  for _, deposit in ipairs(state[LIST]) do
+    if now < deposit[WRITTEN] then deposit[WRITTEN], changed[key] = math.huge, true end
+  end
+end
+
 local function live_units(state)
   local units = 0
   for _, deposit in ipairs(state[LIST]) do

@@ -47,6 +47,7 @@ end
 
 local function take(key, value, units, life, is_new)
   local state = state_of(key)
+  end_later(state, key)
   local _, _, blocked = unmark(redis.call("GET", KEYS[value]), now)
   if blocked ~= 0 then return answer(state, blocked, false, {}) end
   local usable, there = {}, 0
