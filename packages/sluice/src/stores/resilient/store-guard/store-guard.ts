@@ -52,7 +52,7 @@ export class StoreGuard {
   /** Charges that the store has not answered yet. */
   #underWay = 0;
   #failures = 0;
-  /** Failures that the breaker was told of. */
+  /** Failures that were reported to the breaker. */
   #counted = 0;
   #isClosed = false;
 
@@ -109,7 +109,15 @@ export class StoreGuard {
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const deadline = deadlines.add((failure) => this.#expire(wait, failure));
-      const wait = { request, deadlines, deadline, resolve, reject, ticket: NO_TICKET, sentAfter: 0 };
+      const wait = {
+        request,
+        deadlines,
+        deadline,
+        resolve,
+        reject,
+        ticket: NO_TICKET,
+        sentAfter: 0,
+      };
       begin(wait);
     });
   }
@@ -226,7 +234,7 @@ export class StoreGuard {
     }
     this.#failures++;
     // A single stall fails everything that was sent before it was noticed. It counts once, however much that is:
-    // otherwise a flood would turn each stall of the store into failures enough to open the breaker for all callers.
+    // otherwise a flood would turn each stall of the store into enough failures to open the breaker for all callers.
     if (ticket !== NO_TICKET && sentAfter === this.#counted) {
       this.#counted++;
       this.breaker.fail(ticket, error);
