@@ -26,8 +26,10 @@ export interface ReadSummary {
    * the time of the newest line before them.
    */
   readonly late: number;
-  /** Of these, lines that came within the window, but while more lines waited than there is room for. */
+  /** Of the late ones, lines that came within the window, but while more lines waited than there is room for. */
   readonly lateForRoom: number;
+  /** Of the late ones, lines whose time was far ahead of the lines after them. */
+  readonly farAhead: number;
   /** Whether all times are whole seconds, as nginx logs them. */
   readonly isWholeSeconds: boolean;
 }
@@ -108,6 +110,7 @@ class Reading {
       malformedLines: this.#malformedLines,
       late: this.#late + this.#buffer.refuted,
       lateForRoom: this.#lateForRoom,
+      farAhead: this.#buffer.refuted,
       isWholeSeconds: this.#isWholeSeconds && this.#latestMs > 0,
     };
   }
