@@ -1,7 +1,7 @@
 // Strict decisions a second, each made by Redis: over rate-limiter-flexible, and with three limits on each request
 // over one.
 
-import { fixedWindow, slidingWindowCounter } from "sluice";
+import { fixedWindow, type Limit, slidingWindowCounter } from "sluice";
 import type { RedisProcess } from "sluice-test-servers";
 import { type Bench, toFinding } from "../bench.js";
 import { generousBucket } from "../contenders.js";
@@ -66,31 +66,36 @@ async function contenders(
   plain: RedisProcess,
 ): Promise<[Contender, Contender]> {
   const [first] = LIMITS;
-  if (part === "limits") {
+  if (part === "limits")
     return [
-      await strictChecks(crowded, {
-        name: "sluice, a limiter with 3 limits, strict",
-        limit: LIMITS,
-        keys: KEYS,
-      }),
-      await strictChecks(plain, {
-        name: "sluice, a limiter with one limit, strict",
-        limit: first,
-        keys: KEYS,
-      }),
+      await limiterWith("3 limits", LIMITS, crowded),
+      await limiterWith("one limit", first, plain),
     ];
-  }
-  const isOne = part === "one rule";
-  return [
-    await strictAdmissions(crowded, {
-      name: `sluice, a policy with ${isOne ? "one rule of 3 limits" : "3 rules"} by user, strict`,
-      rules: isOne ? [LIMITS] : LIMITS.map((limit) => [limit]),
-      keys: KEYS,
-    }),
-    await strictAdmissions(plain, {
-      name: "sluice, a policy with one rule of one limit by user, strict",
-      rules: [[first]],
-      keys: KEYS,
-    }),
-  ];
+  const three =
+    part === "one rule"
+      ? await policyWith("one rule of 3 limits", [LIMITS], crowded)
+      : await policyWith(
+          "3 rules",
+          LIMITS.map((limit) => [limit]),
+          crowded,
+        );
+  return [three, await policyWith("one rule of one limit", [[first]], plain)];
+}
+
+function limiterWith(
+  what: string,
+  limit: Limit | readonly Limit[],
+  redis: RedisProcess,
+): Promise<Contender> {
+  const name = `sluice, a limiter with ${what}, strict`;
+  return strictChecks(redis, { name, limit, keys: KEYS });
+}
+
+function policyWith(
+  what: string,
+  rules: readonly (readonly Limit[])[],
+  redis: RedisProcess,
+): Promise<Contender> {
+  const name = `sluice, a policy with ${what} by user, strict`;
+  return strictAdmissions(redis, { name, rules, keys: KEYS });
 }

@@ -21,7 +21,7 @@ export class BusyUsers {
     for (const name of this.#names) void this.#ask(name);
   }
 
-  /** Lets them ask for so long. Returns how many decisions they had, and in what time; those still awaited come later. */
+  /** Lets them ask for a while. Returns how many decisions they had, and in what time; those still awaited count in the next. */
   async run(spanMs: number): Promise<{ readonly decided: number; readonly tookMs: number }> {
     const before = this.#decided;
     const startMs = performance.now();

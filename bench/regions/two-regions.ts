@@ -52,27 +52,3 @@ export async function withTwoRegions<T>(use: (regions: TwoRegions) => Promise<T>
     }),
   );
 }
-
-/** Sends requests of some users, one after the other for each. Returns how many were admitted. */
-export async function sendRequests(
-  policy: Policy,
-  { requests, users }: { requests: number; users: number },
-): Promise<number> {
-  let left = requests;
-  let admitted = 0;
-  const one = async (user: string) => {
-    while (left > 0) {
-      left--;
-      const answer = policy.admit({ method: "GET", path: "/", user });
-      const { allowed } = answer instanceof Promise ? await answer : answer;
-      if (allowed) admitted++;
-      // In process decisions come immediately; the answers of stores need their turn.
-      if (left % TURN === 0) await new Promise((resolve) => setImmediate(resolve));
-    }
-  };
-  await Promise.all(Array.from({ length: users }, (_, i) => one(`user-${i}`)));
-  return admitted;
-}
-
-/** Decisions without letting others have their turn. */
-const TURN = 100;

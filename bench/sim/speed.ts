@@ -1,6 +1,6 @@
 // How fast the simulator is: decisions of a fleet of a thousand processes that it simulates in a second of processor time,
-// building the fleet included. It runs as a command does. All its threads count, also those of the garbage collector: on an
-// idle machine it makes at least as many in a second of real time.
+// building the fleet included. It runs as a command does. All its threads count, those of the garbage collector too: on an
+// idle machine it makes at least as many decisions in a second of real time.
 
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";

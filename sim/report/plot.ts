@@ -57,14 +57,14 @@ const PANELS: readonly Panel[] = [
 export interface Plot {
   readonly title: string;
   readonly lines: readonly Line[];
-  /** When something went wrong, or was well again, in milliseconds from the start. */
+  /** When something went wrong or was repaired, in milliseconds from the start. */
   readonly faultsAtMs: readonly number[];
 }
 
 /** How slices lie on the axis of time. */
 interface TimeAxis {
   readonly slices: number;
-  /** So many slices are one point. */
+  /** Slices that one point stands for. */
   readonly perPoint: number;
   x(slice: number): number;
 }
@@ -116,7 +116,7 @@ function drawPanel(
   ].join("\n");
 }
 
-/** How many there were a second, for each `perPoint` slices; slices that fill no point are left out. */
+/** Counts a second, averaged over `perPoint` slices; slices at the end that fill no point are left out. */
 function toPoints(counts: readonly number[], perPoint: number): number[] {
   return Array.from({ length: Math.floor(counts.length / perPoint) }, (_, point) => {
     const from = point * perPoint;

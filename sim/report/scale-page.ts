@@ -129,8 +129,14 @@ function toAnswer(results: readonly RunResult[], costs: Costs): string {
       const servers = stores === 1 ? "server" : "servers";
       const machines = `**${rate(processors)} processors and ${rate(stores)} Redis ${servers}**`;
       const { overshoot, early } = result;
-      const above = overshoot === 0 ? "no caller exceeds its limit" : `${percent(overshoot)} above`;
-      const refused = early === 0 ? "none is refused early" : `${percent(early)} are refused early`;
+      const above =
+        overshoot === 0
+          ? "no caller exceeds its limit"
+          : `callers exceed their limits by at most ${percent(overshoot)}`;
+      const refused =
+        early === 0
+          ? "no request is refused early"
+          : `${percent(early)} of requests are refused early`;
       return `- \`consistency: ${result.consistency}\` needs ${machines}; ${above}, and ${refused}.`;
     });
   return answers.join("\n");

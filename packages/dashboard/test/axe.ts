@@ -3,7 +3,7 @@
 import axe from "axe-core";
 import type { Page } from "sluice-test-servers";
 
-/** Of what passes, nothing is described: that takes longer than finding what does not. */
+/** Without a description of what passes: that takes longer than finding what fails. */
 const VIOLATIONS: axe.RunOptions = { resultTypes: ["violations"] };
 
 /**

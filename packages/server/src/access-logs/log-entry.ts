@@ -8,7 +8,7 @@ import { toIpv4Text } from "./ipv4.js";
 export class RequestLine {
   readonly method: string;
   readonly path: string;
-  /** Where batches are written: its place in their dictionary, and the number of the dictionary. */
+  /** For the writer of batches: its place in the dictionary, and the number of the dictionary, in one. */
   serial = -1;
 
   constructor(method: string, path: string) {
@@ -20,15 +20,15 @@ export class RequestLine {
 /** Methods and request targets that many lines have in common. */
 export interface LineList {
   readonly lines: readonly (RequestLine | undefined)[];
-  /** What the reader of the log keeps for each, at the same place. */
-  readonly memos: unknown[];
+  /** For each, at the same place, what those who decide its requests want to keep; undefined at first. */
+  readonly notes: unknown[];
 }
 
 /** Clients that many lines have in common. */
 export interface ClientList {
   /** As numbers if they are addresses of IPv4. */
   readonly addresses: readonly (string | number | undefined)[];
-  /** Two numbers for each client, 0 at first, for the reader of the log to fill in. */
+  /** For each, at twice its place, two numbers that those who decide its requests want to keep; 0 at first. */
   readonly notes: Int32Array;
 }
 
@@ -47,17 +47,17 @@ export class LogEntry implements Facts {
   /** Only those that are needed, by lower-case name. */
   headers: Record<string, string | undefined> | undefined = undefined;
   attributes: Record<string, string | undefined> | undefined = undefined;
-  /** Method and path, while it is read; undefined for formats that fill in both instead. */
+  /** While a line is read: its method and path; undefined for formats that fill in both themselves. */
   line: RequestLine | undefined = undefined;
-  /** What it asked for, until `fillIn` says its method and path; undefined while it is read. */
-  lines: LineList | undefined = undefined;
-  /** Its place in this list. */
-  lineAt = 0;
-  /** The address as a number if it is one of IPv4, in the same way; NaN for others, and for formats that don't make it. */
+  /** While a line is read: an IPv4 address as a number; NaN for other addresses, and for formats that fill in `ip`. */
   ipv4 = Number.NaN;
-  /** Who the client is, until `fillIn` says its address; undefined while it is read and once it was found behind a proxy. */
+  /** Once it was read: the list that has its method and path, which `fillIn` copies. */
+  lines: LineList | undefined = undefined;
+  /** The place in `lines`. */
+  lineAt = 0;
+  /** Once it was read: the list that has its address, which `fillIn` copies; undefined once `ip` is that of a client behind a proxy. */
   clients: ClientList | undefined = undefined;
-  /** Its place in that list. */
+  /** The place in `clients`. */
   client = 0;
   /** Unix milliseconds. */
   atMs = 0;
@@ -70,7 +70,7 @@ export class LogEntry implements Facts {
   /** Whether `line`, the address, the time, the status and the size are all that the line says. */
   isPlain = false;
 
-  /** Fills in method, path and address where lists, `line` or `ipv4` have them. */
+  /** Fills in method, path and address from where they are: the lists, `line` or `ipv4`. */
   fillIn(): this {
     const { ipv4, clients, client } = this;
     const line = this.line ?? this.lines?.lines[this.lineAt];

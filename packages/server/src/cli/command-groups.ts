@@ -1,5 +1,5 @@
-// Which file adds which verbs. A file is loaded only if its verbs may be meant: most of what a start of the command takes
-// is finding and compiling modules, and `sluice check` needs none of the service.
+// Which file adds which verbs. A file is loaded only if its verbs may be meant: most of the time in which the command starts
+// goes into finding and compiling modules, and `sluice check` needs none of the service.
 
 import type { Command } from "commander";
 import type { CommandParts } from "./commands/command-parts.js";

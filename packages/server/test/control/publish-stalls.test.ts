@@ -41,11 +41,11 @@ const rulesUnder = (limit: string) => [
   { id: "strict", match: { path: "/strict" }, key: "ip", limit: "5/minute", consistency: "strict" },
 ];
 
-/** A rule a line: as JSON, or with a note that makes it YAML, which every process takes far longer to read. */
+/** One rule a line: as JSON, or with a comment that makes it YAML, which every process takes far longer to read. */
 function toText(limit: string, format: "YAML" | "JSON"): string {
   const lines = rulesUnder(limit).map((rule) => JSON.stringify(rule));
-  const note = format === "YAML" ? "# Long\n" : "";
-  return `${note}{"version":1,"rules":[\n${lines.join(",\n")}\n]}\n`;
+  const comment = format === "YAML" ? "# Long\n" : "";
+  return `${comment}{"version":1,"rules":[\n${lines.join(",\n")}\n]}\n`;
 }
 
 interface Stall {

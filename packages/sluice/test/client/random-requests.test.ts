@@ -3,21 +3,11 @@
 
 import { describe, expect, it } from "vitest";
 import type { FetchOptions } from "../../src/client/fetch/create-fetch.js";
+import { seededRandom } from "./seeded-random.js";
 import { countTimers, reset, settle, setup } from "./stubbed-client.js";
 
 const RUNS = 50;
 const REQUESTS = 40;
-
-/** Mulberry32: numbers from 0 to below 1. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 const FIELDS: readonly Record<string, string>[] = [
   {},
@@ -32,7 +22,7 @@ const FIELDS: readonly Record<string, string>[] = [
 const STATUSES = [200, 200, 200, 404, 403, 408, 429, 429, 500, 503];
 
 async function run(seed: number) {
-  const random = randomOf(seed);
+  const random = seededRandom(seed);
   const below = (end: number) => Math.floor(random() * end);
   const pick = <T>(items: readonly T[]): T => items[below(items.length)] as T;
   const chance = (share: number) => random() < share;

@@ -5,6 +5,7 @@ import { createFetch } from "../../src/client/client.js";
 import { rateLimit } from "../../src/http/adapters/fetch/fetch.js";
 import type { Limit } from "../../src/limits/limits.js";
 import { ManualClock } from "../../src/testing/manual-clock.js";
+import { seededRandom } from "./seeded-random.js";
 import { settle } from "./stubbed-client.js";
 
 export interface Population {
@@ -84,15 +85,4 @@ export async function simulateClients(population: Population): Promise<Populatio
 
 export function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
-}
-
-/** Mulberry32. */
-function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { FaultProxy } from "sluice-test-servers";
 import { SeededRandom } from "../../src/testing/conformance/random.js";
 
-/** Breaks a way between two regions, or heals it. Resolves when it stays as it then is. */
+/** Breaks a way between two regions, or heals it. Resolves once the way stays as it is. */
 type RegionFault = (way: FaultProxy, random: SeededRandom) => unknown;
 
 const FAULTS: readonly RegionFault[] = [

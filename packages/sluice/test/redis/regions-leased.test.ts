@@ -43,7 +43,7 @@ async function forgetAll(): Promise<void> {
   for (const each of servers.values()) await each.command("FLUSHALL");
 }
 
-/** Nothing fails any more, and no process is left that could return what it leased. */
+/** Heals all ways, and ends all processes, which could still return what they leased. */
 async function endAll(): Promise<void> {
   for (const each of ways.values()) await each.heal();
   for (const end of ends.splice(0)) await end();

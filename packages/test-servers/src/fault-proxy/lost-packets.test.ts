@@ -105,7 +105,7 @@ describe("faults of one direction, and of single packets", () => {
     expect(await within(1000, "PING", answer)).toBe("PONG");
   });
 
-  it("losePackets refuses a chance that is none", () => {
+  it("losePackets refuses a chance outside of 0 to below 1", () => {
     expect(() => stand.proxy.losePackets({ chance: 1, random: () => 0 })).toThrow("got 1");
     expect(() => stand.proxy.losePackets({ chance: Number.NaN, random: () => 0 })).toThrow(
       "chance",

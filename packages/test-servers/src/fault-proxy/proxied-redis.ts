@@ -1,4 +1,4 @@
-// What tests of the fault proxy stand on: a Redis server for all of them, and for each a proxy in front of it with a client.
+// What tests of the fault proxy use: one Redis server for a file, and for each test a proxy in front of it and a client.
 
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from "vitest";
 import { waitFor, within } from "../clock.js";

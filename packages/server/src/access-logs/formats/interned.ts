@@ -7,7 +7,7 @@ const WORD_BYTES = 4;
 const LENGTH_MAX = 128;
 /** Slots that are looked at: a client can choose bytes whose hashes are the same. */
 const PROBES_MAX = 8;
-/** By what FNV-1a multiplies. */
+/** The factor of FNV-1a, and the hash that it starts with. */
 const HASH_FACTOR = 0x01000193;
 const HASH_START = 0x811c9dc5;
 

@@ -1,5 +1,5 @@
-// Loads the format of a name without all others: most logs need less than half of the code that reads lines, and each
-// replay starts a thread that loads it again.
+// Loads one format without the others: most logs need less than half of the code that reads lines, and each replay starts a
+// thread that loads it again.
 
 import type { FormatName, LogFormat } from "../log-format.js";
 import type { FieldMap } from "./field-map.js";

@@ -15,7 +15,7 @@ import {
 
 const NONE = new Int32Array(0);
 
-/** A dictionary where batches are read. It goes with the last batch that needs it. */
+/** A dictionary, where batches are read. It is freed with the last batch that needs it. */
 class Meanings<T> {
   readonly number: number;
   readonly values: (T | undefined)[] = [undefined];
@@ -37,7 +37,7 @@ export class BatchReader {
   #lines = new Meanings<RequestLine>(-1);
   #clients = new Meanings<string | number>(-1);
   #strings = new Meanings<string>(-1);
-  #lineList: LineList = { lines: [], memos: [] };
+  #lineList: LineList = { lines: [], notes: [] };
   #clientList: ClientList = { addresses: [], notes: NONE };
   readonly #plain = new LogEntry();
   readonly #full = new LogEntry();
@@ -53,9 +53,9 @@ export class BatchReader {
     }
     const knownLines = this.#lines;
     this.#lines = addTo(knownLines, lines, toRequestLine);
-    if (this.#lines !== knownLines) this.#lineList = { lines: this.#lines.values, memos: [] };
-    const { memos } = this.#lineList;
-    while (memos.length < this.#lines.values.length) memos.push(undefined);
+    if (this.#lines !== knownLines) this.#lineList = { lines: this.#lines.values, notes: [] };
+    const { notes } = this.#lineList;
+    while (notes.length < this.#lines.values.length) notes.push(undefined);
     this.#strings = addTo(this.#strings, strings, (text) => text);
     return {
       ...batch,

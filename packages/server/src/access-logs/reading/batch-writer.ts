@@ -20,7 +20,7 @@ const SERIALS = 2 ** 20;
 
 /** Writes the lines of one log after another. */
 export class BatchWriter {
-  /** Batches that are full. Who takes them empties the list. */
+  /** Batches that have ended. OpenLog takes them and empties the list. */
   ready: LineBatch[] = [];
   #names: ExtraNames = { headers: [], attributes: [] };
   readonly #lines = new Dictionary<string>();

@@ -11,7 +11,7 @@ const CHARACTERS_MAX = 2_097_152;
 
 /** What the numbers of batches stand for, where batches are written. */
 export class Dictionary<T extends string | number> {
-  /** Counts how often it started. */
+  /** How often it has started again. */
   number = 0;
   /** Characters that were added since the last batch. */
   addedCharacters = 0;

@@ -3,13 +3,13 @@ import { JumpGuard } from "./jump-guard.js";
 
 const WINDOW_MS = 10_000;
 
-/** The lines as they pass, as `number time` in seconds, and how many were doubted. */
-function pass(seconds: readonly number[]): { readonly passed: string[]; readonly doubted: number } {
+/** The lines as they pass, as `number time` in seconds, and how many jumps were refuted. */
+function pass(seconds: readonly number[]): { readonly passed: string[]; readonly refuted: number } {
   const passed: string[] = [];
   const guard = new JumpGuard(WINDOW_MS, (place, atMs) => passed.push(`${place} ${atMs / 1_000}`));
   for (const [place, at] of seconds.entries()) guard.pass(place, at * 1_000);
   guard.end();
-  return { passed, doubted: guard.doubted };
+  return { passed, refuted: guard.refuted };
 }
 
 const asTheyAre = (seconds: readonly number[]) => seconds.map((at, place) => `${place} ${at}`);
@@ -25,25 +25,25 @@ describe("lines whose times jump forward", () => {
       [0, 3_600, 1, 2, 3_601],
       [0, 3_600],
     ])
-      expect(pass(seconds)).toEqual({ passed: asTheyAre(seconds), doubted: 0 });
+      expect(pass(seconds)).toEqual({ passed: asTheyAre(seconds), refuted: 0 });
   });
 
   it("have the time of the newest line before them if the lines after them stay behind", () => {
     const seconds = [0, 1, 99_999, ...count(20, 2)];
-    const { passed, doubted } = pass(seconds);
-    expect(doubted).toBe(1);
+    const { passed, refuted } = pass(seconds);
+    expect(refuted).toBe(1);
     expect(passed).toEqual(asTheyAre([0, 1, 1, ...count(20, 2)]));
   });
 
-  it("are doubted also as the first line, as the last but few, and one after another", () => {
+  it("are also refuted as the first line, near the end, and one after another", () => {
     expect(pass([99_999, ...count(20, 0)])).toEqual({
       passed: asTheyAre([0, ...count(20, 0)]),
-      doubted: 1,
+      refuted: 1,
     });
-    expect(pass([0, 1, 99_999, 2])).toEqual({ passed: asTheyAre([0, 1, 1, 2]), doubted: 1 });
+    expect(pass([0, 1, 99_999, 2])).toEqual({ passed: asTheyAre([0, 1, 1, 2]), refuted: 1 });
     expect(pass([0, 1, 99_999, 50_000, ...count(20, 2)])).toEqual({
       passed: asTheyAre([0, 1, 1, 1, ...count(20, 2)]),
-      doubted: 2,
+      refuted: 2,
     });
   });
 });

@@ -1,5 +1,5 @@
 // Keeps one line with a time in the far future from making all lines after it late: a jump forward counts once a line after
-// it confirms the new time. Lines that the decision is about wait, and pass in the order in which they came.
+// it confirms the new time. Until then the lines wait, and pass in the order in which they came.
 
 /** The smallest jump forward that is doubted, unless the window of lines out of order is larger. */
 const JUMP_MS_MIN = 10_000;
@@ -9,7 +9,7 @@ const LINES_AGAINST = 8;
 /** Doubts lines whose times jump forward. */
 export class JumpGuard {
   /** Lines whose jump was refuted. */
-  doubted = 0;
+  refuted = 0;
   readonly #jumpMs: number;
   readonly #pass: (place: number, atMs: number) => void;
   #newestMs = Number.NEGATIVE_INFINITY;
@@ -18,7 +18,7 @@ export class JumpGuard {
   #places: number[] = [];
   #timesMs: number[] = [];
 
-  /** @param pass - Called with each line; of one whose jump was refuted with the time of the newest line before it. */
+  /** @param pass - Called with each line, and its time; if its jump was refuted, the time of the newest line before it. */
   constructor(windowMs: number, pass: (place: number, atMs: number) => void) {
     this.#jumpMs = Math.max(JUMP_MS_MIN, windowMs);
     this.#pass = pass;
@@ -42,14 +42,14 @@ export class JumpGuard {
     if (this.#isDoubting) this.#settle(this.#places.length === 1);
   }
 
-  /** What a line says of the jump before it. */
+  /** Settles the jump before a line if the line confirms or refutes it. */
   #weigh(atMs: number): void {
     const [jumpedToMs] = this.#timesMs;
     if (atMs >= jumpedToMs - this.#jumpMs) this.#settle(true);
     else if (this.#places.length >= LINES_AGAINST || this.#isJump(atMs)) this.#settle(false);
   }
 
-  /** Another jump, to an earlier time, is doubted in its turn. The first line of all jumps from nowhere. */
+  /** A second jump, to an earlier time, refutes the first. Not that of the very first line, which nothing came before. */
   #isJump(atMs: number): boolean {
     return this.#newestMs >= 0 && atMs > this.#newestMs + this.#jumpMs;
   }
@@ -61,7 +61,7 @@ export class JumpGuard {
     this.#timesMs = [];
     if (isTrue) this.#newestMs = timesMs[0];
     else {
-      this.doubted++;
+      this.refuted++;
       timesMs[0] = this.#newestMs >= 0 ? this.#newestMs : timesMs[1];
     }
     for (const [at, place] of places.entries()) this.#pass(place, timesMs[at]);

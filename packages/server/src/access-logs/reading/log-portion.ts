@@ -1,4 +1,4 @@
-// Part of a log, read: what passes from the reading of lines to what is done with them, from one thread to another or not.
+// Part of a log that was read: what passes from the reading of lines to what is done with them, in one thread or between two.
 
 import type { LineBatch } from "./line-batch.js";
 

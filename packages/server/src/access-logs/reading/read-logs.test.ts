@@ -124,8 +124,8 @@ describe("lines", () => {
       const text = [...lines.slice(0, at), line(1e8, { path: "/x" }), ...lines.slice(at)].join(
         "\n",
       );
-      const { requests, late } = await read([inPieces(text, 1_000)]);
-      expect(late).toBe(1);
+      const { requests, late, farAhead } = await read([inPieces(text, 1_000)]);
+      expect({ late, farAhead }).toEqual({ late: 1, farAhead: 1 });
       expect(requests).toHaveLength(61);
       expect(requests.filter((request) => !request.startsWith("/x"))).toEqual(
         seconds.map((second) => `/${second} ${second}`),

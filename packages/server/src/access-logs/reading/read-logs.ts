@@ -21,10 +21,15 @@ export interface ReadSummary {
   readonly malformed: number;
   /** The first of the malformed lines. */
   readonly malformedLines: readonly MalformedLine[];
-  /** Lines that came more than the window after a newer one. They were decided as if they had come with it. */
+  /**
+   * Lines that came more than the window after a newer one, or were far ahead of those after them. They were decided with
+   * the time of the newest line before them.
+   */
   readonly late: number;
-  /** Of these, lines that came within the window, but while more lines waited than there is room for. */
+  /** Of the late ones, lines that came within the window, but while more lines waited than there is room for. */
   readonly lateForRoom: number;
+  /** Of the late ones, lines whose time was far ahead of the lines after them. */
+  readonly farAhead: number;
   /** Whether all times are whole seconds, as nginx logs them. */
   readonly isWholeSeconds: boolean;
 }
@@ -32,7 +37,7 @@ export interface ReadSummary {
 /** Which logs are read, for whatever purpose. */
 export interface LogsToRead {
   readonly sources: readonly LogSource[];
-  /** Whose X-Forwarded-For is trusted. Default: no one's. */
+  /** Proxies whose X-Forwarded-For is trusted. Default: none. */
   readonly trustedProxies?: readonly string[] | undefined;
   /** How far out of order lines may be; default 10,000. */
   readonly reorderMs?: number | undefined;
@@ -103,8 +108,9 @@ class Reading {
       lines: sum(({ lines }) => lines),
       malformed: sum(({ malformed }) => malformed),
       malformedLines: this.#malformedLines,
-      late: this.#late + this.#buffer.doubted,
+      late: this.#late + this.#buffer.refuted,
       lateForRoom: this.#lateForRoom,
+      farAhead: this.#buffer.refuted,
       isWholeSeconds: this.#isWholeSeconds && this.#latestMs > 0,
     };
   }

@@ -12,10 +12,10 @@ import type { LogSource } from "./log-source.js";
 import type { Chunk, ForThread, FromThread, ThreadLog } from "./thread-messages.js";
 
 const THREAD = fileURLToPath(new URL("./reading-thread.js", import.meta.url));
-/** False where the sources were not built: logs are then read where they are needed. */
+/** Without a build there is no thread to start, and with one processor nothing to gain. */
 const hasThread = existsSync(THREAD) && availableParallelism() > 1;
 
-/** From how many bytes on logs are read in a thread: starting one takes longer than to read fewer. */
+/** From how many bytes on logs are read in a thread: starting one takes longer than reading fewer. */
 const THREAD_BYTES_MIN = 4_000_000;
 /** The thread makes nothing that lives long but dictionaries. */
 const MEMORY = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 256 };

@@ -16,20 +16,20 @@ const CHUNKS_AHEAD = 4;
 if (parentPort !== null) void readFor(parentPort, workerData as ForThread);
 
 async function readFor(port: MessagePort, { logs, needs }: ForThread): Promise<void> {
-  const say = (message: FromThread, buffers: ArrayBuffer[] = []) =>
+  const post = (message: FromThread, buffers: ArrayBuffer[] = []) =>
     port.postMessage(message, buffers);
   let ahead = 0;
   port.on("message", () => ahead--);
   try {
     for await (const portion of readPortions(await Promise.all(logs.map(toLog)), needs)) {
-      say(portion, portion.batches.flatMap(buffersOf));
+      post(portion, portion.batches.flatMap(buffersOf));
       ahead++;
       while (ahead >= PORTIONS_AHEAD_MAX) await once(port, "message");
     }
-    say("end");
+    post("end");
   } catch (error) {
     if ((error as { syscall?: unknown }).syscall === undefined) throw error;
-    say({ failed: { ...(error as object) }, message: (error as Error).message });
+    post({ failed: { ...(error as object) }, message: (error as Error).message });
   }
 }
 

@@ -21,7 +21,7 @@ export const REORDER_BOUNDS: ReorderBounds = {
   bytesMax: 16 * 1024 * 1024,
 };
 
-/** A batch of which rows wait. */
+/** A batch with rows that wait. */
 interface Held {
   readonly batch: OpenBatch;
   waiting: number;
@@ -31,7 +31,7 @@ interface Held {
 const ROW_BITS = 12;
 const ROW_MASK = 2 ** ROW_BITS - 1;
 
-/** Batches of which rows wait at most: more than those of the requests that wait, unless few rows of each do. */
+/** The most batches of which rows wait. Only batches of few waiting rows each reach it before `linesMax`. */
 const BATCHES_MAX = 256;
 
 /** Called with each request in its turn, and the time that counts for it. */
@@ -63,14 +63,14 @@ export class ReorderBuffer {
     this.#places = new Uint32Array(bounds.linesMax);
   }
 
-  /** Whether requests ever had to go before their turn, since there was no room for more. */
+  /** Whether requests ever had to go before their turn, because there was no room for more. */
   get wasFull(): boolean {
     return this.#wasFull;
   }
 
-  /** Requests whose times are too far in the future to be true. They have the time of the newest request before them. */
-  get doubted(): number {
-    return this.#guard.doubted;
+  /** Requests whose jumps forward in time were refuted. They count with the time of the newest request before them. */
+  get refuted(): number {
+    return this.#guard.refuted;
   }
 
   /** Adds the requests of a batch, and takes out those whose turn has come. */

@@ -6,23 +6,26 @@ import { decompress } from "./decompress.js";
 
 /** Bytes that are read in one go: as many as fit into the processor's cache together with the tables of a replay. */
 const CHUNK_BYTES = 256 * 1024;
+
 /** A log in a file. */
 export interface StoredLog {
   readonly path: string;
   readonly isCompressed: boolean;
 }
 
-/** The bytes of a log in a file, as {@link LogSource.open} gives them. */
+/** The bytes of a log in a file, decompressed, in chunks that are valid until the next is asked for. */
 export function readStoredLog(
   { path, isCompressed }: StoredLog,
   onRead: (bytes: number) => void,
 ): AsyncGenerator<Buffer> {
-  return isCompressed ? decompress(streamFile(path, onRead)) : readPlainFile(path, onRead);
+  return isCompressed
+    ? decompress(countBytes(readStored(path), onRead))
+    : readPlainFile(path, onRead);
 }
 
 /**
- * The same, for a thread that has nothing else to do: it waits for a file where it is, which saves it from waiting for
- * its turn twice for each chunk.
+ * The same, for a thread that has nothing else to do: reads of plain files block it, which spares two turns of the event loop
+ * for each chunk.
  */
 export async function* readStoredLogInThread(
   log: StoredLog,
@@ -43,10 +46,6 @@ function* readPlainFileBlocking(path: string, onRead: (bytes: number) => void): 
   } finally {
     closeSync(file);
   }
-}
-
-function streamFile(path: string, onRead: (bytes: number) => void): AsyncGenerator<Buffer> {
-  return countBytes(readStored(path), onRead);
 }
 
 /** The bytes of a file as they are stored. */

@@ -24,7 +24,7 @@ export interface ForThread {
   readonly needs: EntryNeeds;
 }
 
-/** What the thread answers. It waits for `more` when it is several portions ahead. */
+/** What the thread posts. When it is several portions ahead, it waits until one is taken. */
 export type FromThread =
   | LogPortion
   | "end"

@@ -1,4 +1,5 @@
-// Checks whether the Redis client can parse an address, whose own error would show the password, and what it names.
+// Checks whether the Redis client can parse an address, and says which server and database it names. The client's own error
+// would show the password.
 
 /** What an address that can be read looks like, for errors. */
 export const REDIS_URL_EXAMPLE =
@@ -17,7 +18,7 @@ export function isRedisUrl(url: string): boolean {
   }
 }
 
-/** What an address that can be read names: the server, and the database on it. */
+/** The server and the database that an address names. It has to be one that can be read. */
 export function toRedisPlace(url: string): string {
   const { hostname, port, pathname } = new URL(url);
   return `${hostname.toLowerCase()}:${Number(port || REDIS_PORT)}/${Number(pathname.replace("/", ""))}`;

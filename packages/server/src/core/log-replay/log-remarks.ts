@@ -12,17 +12,34 @@ const LINES_MAX = REORDER_BOUNDS.linesMax.toLocaleString("en-GB");
  * @param clients - What found clients behind proxies; undefined if no proxy is trusted.
  */
 export function* remarksOnLog(
-  { files, lines, malformed, late, lateForRoom, isWholeSeconds }: ReadSummary,
+  { files, lines, malformed, isWholeSeconds, ...late }: ReadSummary,
   clients: LoggedClients | undefined,
 ): Generator<string> {
   for (const { name, problem } of files)
     if (problem !== null) yield `${name} is ${problem}; what came before it is counted`;
-  if (late > lateForRoom)
-    yield `${late - lateForRoom} lines came later than the window of --reorder and were decided as if they had come in order; logs of several servers have to be merged first`;
-  if (lateForRoom > 0)
-    yield `${lateForRoom} lines came within the window of --reorder, but only ${LINES_MAX} lines can wait for older ones; they were decided as if they had come in order`;
+  yield* remarksOnLate(late);
   if (isWholeSeconds && lines - malformed > 1)
     yield "times in the log are whole seconds, so limits for a second or less are judged as if all requests of a second came in the same instant";
   if (clients?.isForwarded === false && lines > malformed)
     yield "no line has X-Forwarded-For, so --trusted-proxies changes nothing: callers are the addresses in the log";
+}
+
+function* remarksOnLate({
+  late,
+  lateForRoom,
+  farAhead,
+}: Pick<ReadSummary, "late" | "lateForRoom" | "farAhead">): Generator<string> {
+  const afterWindow = late - lateForRoom - farAhead;
+  if (afterWindow > 0)
+    yield `${countLines(afterWindow)} came later than the window of --reorder, and got the time of the newest line so far; logs of several servers have to be merged first`;
+  if (lateForRoom > 0)
+    yield `${countLines(lateForRoom)} came within the window of --reorder, but got the time of the newest line so far, because only ${LINES_MAX} lines can wait for older ones`;
+  if (farAhead === 1)
+    yield "1 line had a time far ahead of the lines after it, and got the time of the newest line so far";
+  if (farAhead > 1)
+    yield `${countLines(farAhead)} had times far ahead of the lines after them, and got the time of the newest line so far`;
+}
+
+function countLines(count: number): string {
+  return count === 1 ? "1 line" : `${count.toLocaleString("en-GB")} lines`;
 }

@@ -50,7 +50,7 @@ export class PlannedRequests {
   decide(entry: LogEntry, tally: LogTally): boolean | undefined {
     const { lines, lineAt, atMs } = entry;
     if (lines === undefined || isNamed(entry)) return undefined;
-    const known = lines.memos[lineAt] as SharedPlan | null | undefined;
+    const known = lines.notes[lineAt] as SharedPlan | null | undefined;
     const plan = known ?? this.#plan(lines, entry);
     if (plan === null) return undefined;
     const caller = this.#callers.of(entry);
@@ -78,10 +78,10 @@ export class PlannedRequests {
     this.#plans.clear();
   }
 
-  #plan({ memos }: LineList, entry: LogEntry): SharedPlan | null {
+  #plan({ notes }: LineList, entry: LogEntry): SharedPlan | null {
     const { lineAt } = entry;
-    if (memos[lineAt] === undefined) memos[lineAt] = this.#toPlan(entry);
-    return memos[lineAt] as SharedPlan | null;
+    if (notes[lineAt] === undefined) notes[lineAt] = this.#toPlan(entry);
+    return notes[lineAt] as SharedPlan | null;
   }
 
   #toPlan(entry: LogEntry): SharedPlan | null {

@@ -20,7 +20,7 @@ class PrintedCaller implements PrintedKey {
   high = 0;
   /** Whether it was not remembered. It may have been, long ago. */
   isNew = false;
-  /** What has the address. Few decisions need more than the print. */
+  /** The entry that has the address. Few decisions need more than the print. */
   entry = new LogEntry();
   readonly #ipv6Prefix: number;
 

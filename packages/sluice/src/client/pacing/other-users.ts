@@ -1,15 +1,15 @@
 // Finds out whether others use up the same quota, such as processes with the same API key. The headers don't say that. But
 // a client knows how much it has sent, and if less is left than that explains, another client has sent something.
 
-/** What a client has sent to where the quota counts. */
+/** The requests of one client that a quota may count. */
 export interface OwnUse {
-  /** Requests that were ever sent. */
+  /** All that were ever sent. */
   readonly sent: number;
-  /** So many of them the server had counted for certain when it reported: that one, and those that ended before it was sent. */
+  /** Those that the server had certainly counted when it reported: the request it answered, and all that ended before that. */
   readonly countedMin: number;
 }
 
-/** After this time without a sign of others they are gone. */
+/** Others are forgotten after this time without a sign of them. */
 const FORGET_MS = 30_000;
 
 /** What is known of the others who use a quota. */
@@ -18,7 +18,7 @@ export class OtherUsers {
   #countedMin = 0;
   #seenAtMs = Number.NEGATIVE_INFINITY;
 
-  /** A response reports what is left. `limit` is what there was at first; undefined if not known. */
+  /** Learns from what a response says is left. `limit` is the whole quota; undefined if not known. */
   reported(remaining: number, limit: number | undefined, own: OwnUse, nowMs: number): void {
     const leftMin = (this.#remaining ?? limit ?? 0) - (own.sent - this.#countedMin);
     if (remaining < leftMin) this.#seenAtMs = nowMs;

@@ -111,7 +111,7 @@ export class Route {
     for (const quota of counted) quota.answered();
   }
 
-  /** Learns from what a response reported, if it did. `endedBefore` requests had ended when its own was sent. */
+  /** Learns from the quotas that a response reported. `endedBefore` requests had ended when its own request was sent. */
   learn(
     reports: readonly QuotaReport[],
     nowMs: number,

@@ -19,11 +19,11 @@ const JITTER_MS_MIN = 100;
 const JITTER_MS_MAX = 10_000;
 /** Headers count in whole seconds. */
 const SPAN_MS_MIN = 1_000;
-/** They are rounded up, so that the time itself is half a second less in the mean. */
+/** They are rounded up, so that the time itself is half a second less on average. */
 const ROUNDED_UP_MS = 500;
 /** With a longer window than this, requests wait for its end, even if others use it too. */
 const SHARED_WINDOW_MS_MAX = 10_000;
-/** This share of a quota is left in the mean, over a window that is used evenly. */
+/** This share of a quota is left on average, over a window that is used evenly. */
 const MEAN_SHARE = 0.5;
 
 /** How long a request has to wait, at least. */
@@ -72,7 +72,7 @@ export class Quota {
     return this.#limit;
   }
 
-  /** Learns from a response that has just arrived. `random` is from 0 to below 1. `own` is what may count for it. */
+  /** Learns from a response that has just arrived. `random` is from 0 to below 1. `own` is what this client has sent. */
   report(report: QuotaReport, nowMs: number, random: number, own: OwnUse): void {
     const { limit, remaining, isOfRequests } = report;
     // A quota that is used up is back after a whole window at the latest.

@@ -1,5 +1,5 @@
 // The rate at which requests may be sent where headers don't say it: many servers refuse without saying what they allow, and
-// a quota that others share runs out early. Additive increase, multiplicative decrease, as TCP does it: a refusal lowers
+// a quota that others use too runs out early. Additive increase, multiplicative decrease, as TCP does it: a refusal lowers
 // the rate, and time raises it. Where responses say how much of a shared quota is left, that leads instead, so that the
 // rate settles before anything is refused. Until the first sign of scarcity there is no rate, and nothing is delayed.
 
@@ -23,19 +23,20 @@ const MEASURED_MS = 1_000;
 const LEFT_INCREASE = 0.6;
 const LEFT_INCREASE_SHARE = 0.05;
 /**
- * How much of the rate is lost in a second while nothing is left. As what grows hardly depends on the rate and what is lost
- * does, clients that started with different rates come to have the same one. All of them follow the same quota, often by
- * old news, so none may do much.
+ * How much of the rate is lost in a second while nothing is left. The loss depends on the rate and the increase hardly does,
+ * so clients that started with different rates come to have the same one. All of them follow the same quota, often by old
+ * news, so none may change its rate quickly.
  */
 const LEFT_DECREASE = 0.3;
-/** After the first sign of scarcity the rate grows by this share of itself, until less than so much is left. */
-const START_INCREASE_SHARE = 1;
-const START_LEFT_MIN = 0.75;
+/** There is a rate from the moment that less than this share is left. */
+const START_BELOW_SHARE = 0.5;
 /** The share of the measured rate to start with. */
 const START_SHARE = 0.5;
-/** Less than this share left is the first sign of scarcity. */
-const SCARCE_SHARE = 0.5;
-/** After this time without a word of what is left, time raises the rate again. */
+/** At the start the rate grows by this share of itself each second. */
+const START_INCREASE_SHARE = 1;
+/** The start is over once less than this share is left. */
+const STARTED_BELOW_SHARE = 0.75;
+/** After this time without a report of what is left, time raises the rate again. */
 const UNREPORTED_MS = 10_000;
 
 /** A learned rate of requests. */
@@ -116,10 +117,10 @@ export class SendRate {
     const isTried = this.#delayedAtMs >= this.#leftAtMs;
     this.#leftAtMs = nowMs;
     if (perSecond === Number.POSITIVE_INFINITY) {
-      if (share < SCARCE_SHARE) this.#start(nowMs);
+      if (share < START_BELOW_SHARE) this.#start(nowMs);
       return;
     }
-    if (share < START_LEFT_MIN) this.#isStarting = false;
+    if (share < STARTED_BELOW_SHARE) this.#isStarting = false;
     this.#growsFromMs = nowMs + UNREPORTED_MS;
     const increase = isTried ? share * this.#increaseOf(perSecond) : 0;
     const decrease = (1 - share) * LEFT_DECREASE * perSecond;

@@ -53,7 +53,7 @@ export interface Sent {
   readonly ticket: number;
   readonly permit: AdaptivePermit;
   readonly counted: readonly Quota[];
-  /** Requests of its caller that had ended by then. */
+  /** Requests of the same partition that had ended by then. */
   readonly endedBefore: number;
 }
 

@@ -227,7 +227,7 @@ export class DenyCacheStore extends ForwardingStore {
       this.#underWay--;
       if (this.#underWay === 0) this.#denials.settle();
     };
-    // Not `finally`, whose promises took a tenth of the processor time of a decision over Redis.
+    // Not `finally`: its promises take a tenth of the processor time of a decision over Redis (bench redis/strict).
     return Promise.resolve(answer).then(
       (value) => {
         try {

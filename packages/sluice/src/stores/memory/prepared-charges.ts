@@ -36,7 +36,7 @@ export class PreparedCharges {
   /** -1 for a key that has none yet. */
   readonly #slots: Int32Array;
   #isAnyNew = false;
-  /** What keys without a slot take. */
+  /** The steps of keys without a slot, which are kept once all charges have passed. */
   readonly #steps: (AnyStep | undefined)[];
   /** The states of slots as they were before the trial. */
   readonly #saved: Float64Array;

@@ -19,6 +19,7 @@ const REPORT: ReplayReport = {
     malformedLines: [{ file: HOSTILE, line: 1, why: HOSTILE, text: HOSTILE }],
     late: 0,
     lateForRoom: 0,
+    farAhead: 0,
     isWholeSeconds: false,
   },
   requests: {

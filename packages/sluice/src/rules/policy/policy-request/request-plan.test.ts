@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { memoryStore } from "../../../stores/memory/memory-store.js";
 import { ManualClock } from "../../../testing/manual-clock.js";
 import { parseRules } from "../../parse/parse.js";
-
 import type { CompiledRules } from "../compile/compile.js";
 import { createPolicy } from "../create-policy.js";
 import type { PolicyDecision } from "./policy-decision.js";

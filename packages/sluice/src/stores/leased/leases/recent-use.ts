@@ -3,14 +3,14 @@
 
 import { spreadHash } from "../../../base/spread-hash.js";
 
-/** Counts for each key that may be leased at the same time: cold keys need most of them. */
+/** Counts for each key that may be leased at the same time: keys that are not leased need most of them. */
 const SLOTS_PER_KEY = 16;
 const SLOTS_MIN = 2 ** 12;
 const SLOTS_MAX = 2 ** 16;
 
 /** Counts of the present period, for all keys of a store. */
 export class RecentUse {
-  /** As many as a power of two. */
+  /** Their number is a power of two. */
   readonly #counts: Uint16Array;
   readonly #periodMs: number;
   readonly #warmAfter: number;

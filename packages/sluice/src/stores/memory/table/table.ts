@@ -241,7 +241,7 @@ export class Table {
 
   /**
    * A free slot of a set in the front, or one at rest; -1 if there is none. A key that went behind the front while others
-   * in it are at rest would have a page of memory almost for itself (bench replay/memory).
+   * in it are at rest would have a page of memory almost to itself (bench replay/memory).
    */
   #roomInFront(set: number, nowMs: number): number {
     if (this.#notes.takenIn(set) < WAYS) return this.#take(set);

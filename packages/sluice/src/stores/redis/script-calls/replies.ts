@@ -25,7 +25,7 @@ export interface HeldAs {
   readonly record: string;
 }
 
-/** How much of the answer of a window with a start of its own is what is used; the same as in whole.lua. */
+/** The answer for a window that starts with its first request is the time left × this + the count; as in whole.lua. */
 const PACK_SPAN = 8192;
 
 /** Walks a reply. */
@@ -96,7 +96,7 @@ export class ReplyReader {
     };
   }
 
-  /** How much is left of the window of now. */
+  /** How much is left of the current window. */
   #leftOf(windowMs: number): number {
     return windowMs - (this.nowMs % windowMs);
   }

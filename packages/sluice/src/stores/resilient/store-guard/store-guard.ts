@@ -52,7 +52,7 @@ export class StoreGuard {
   /** Charges that the store has not answered yet. */
   #underWay = 0;
   #failures = 0;
-  /** Failures that the breaker has counted. */
+  /** Failures that were reported to the breaker. */
   #counted = 0;
   #isClosed = false;
 
@@ -234,7 +234,7 @@ export class StoreGuard {
     }
     this.#failures++;
     // A single stall fails everything that was sent before it was noticed. It counts once, however much that is:
-    // otherwise a flood would turn each stall of the store into failures enough to open the breaker for all callers.
+    // otherwise a flood would turn each stall of the store into enough failures to open the breaker for all callers.
     if (ticket !== NO_TICKET && sentAfter === this.#counted) {
       this.#counted++;
       this.breaker.fail(ticket, error);

@@ -100,7 +100,7 @@ function quick.slidingWindowCounter(limit, cost)
   local width, most = limit.windowMs, limit.limit
   local left = width - now % width
   local finish = now + left
-  -- What values end with that were written in the window of now and under these numbers, and counts as they are
+  -- What values end with that were written in the current window and under these numbers, and counts as they are
   -- written: packing one takes longer than looking it up.
   local ending, packed_counts = struct_pack(ENDING, finish, width, most), {}
   return function(value)
