@@ -94,7 +94,7 @@ describe("a client of a server", () => {
   });
 
   it("that sends hints first, and then that nothing has changed, takes the last for the answer", async () => {
-    const hints = ["Link: </a.css>; rel=preload", "RateLimit: \"a\";r=0;t=60", "Retry-After: 60"];
+    const hints = ["Link: </a.css>; rel=preload", 'RateLimit: "a";r=0;t=60', "Retry-After: 60"];
     const unchanged = head(304, 'ETag: "1"', 'RateLimit: "a";r=5;t=60');
     const url = await serve((socket) => {
       socket.write(head(103, ...hints));

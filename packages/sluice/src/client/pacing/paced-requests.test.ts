@@ -43,13 +43,13 @@ describe("pacing", () => {
     expect((sent.at(-1)?.atMs ?? 0) - atMs).toBeLessThan(1_000);
   });
 
-  it.each([
+  it.each<[string, Record<string, string>]>([
     ["of routes that report no quota", {}],
     ["that come from a cache", { age: "5", ratelimit: '"all";r=10;t=3600' }],
   ])("is not used up by responses %s", async (_what, fields) => {
     const { fetch, sent, finish } = setup((): Response => {
       const isFirst = sent.length === 1;
-      return isFirst ? quota(10, 3_600) : new Response("", { headers: fields as HeadersInit });
+      return isFirst ? quota(10, 3_600) : new Response("", { headers: fields });
     });
     await finish(fetch(URL_OF_API));
     for (let i = 0; i < 100; i++) await finish(fetch("https://api.example.com/picture"));

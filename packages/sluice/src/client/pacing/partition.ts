@@ -41,7 +41,7 @@ export class Partition {
   }
 
   /**
-   * The quota that a report is about. Without names, quotas are told apart by their limits: GitHub's search had a limit of
+   * The quota that a report is about. Without names, quotas are kept apart by their limits: GitHub's search had a limit of
    * its own before it had a name, and X counts each endpoint on its own.
    */
   quotaOf({ name, partitionKey, limit }: QuotaReport): Quota {
