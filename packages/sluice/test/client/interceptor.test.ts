@@ -88,7 +88,9 @@ describe("the interceptor of undici", () => {
     const post = { method: "POST", body: "x" } as const;
     const without = compose();
     await expect(request(url, { ...post, dispatcher: without.dispatcher })).rejects.toThrow();
-    expect(without.interceptor.stats.attempts).toBe(1);
+    const empty = { ...post, headers: { "Idempotency-Key": "" }, dispatcher: without.dispatcher };
+    await expect(request(url, empty)).rejects.toThrow();
+    expect(without.interceptor.stats.attempts).toBe(2);
     const made = compose({
       idempotencyKeys: () => {
         keys.push(`"${keys.length}"`);
