@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { ManualClock } from "../testing/manual-clock.js";
-import { type AdaptivePermit, adaptiveConcurrency } from "./adaptive-concurrency.js";
+import {
+  type AdaptivePermit,
+  adaptiveConcurrency,
+  type PermitOutcome,
+} from "./adaptive-concurrency.js";
 import type { AdaptiveOptions } from "./adaptive-options.js";
 import type { Priority } from "./priority.js";
 
@@ -39,6 +43,18 @@ describe("acquire and release", () => {
     first.release("ok");
     first.release("ok");
     expect(limit.inFlight).toBe(1);
+  });
+
+  it("refuses an outcome that does not exist, gives the place back and learns nothing", () => {
+    const { limit, clock, fill } = setup({ initial: 20 });
+    for (const outcome of [undefined, "OK", "toString"] as unknown as PermitOutcome[]) {
+      for (let i = 0; i < 100; i++) {
+        const [permit] = fill(1);
+        clock.advance(10);
+        expect(() => permit.release(outcome)).toThrow("release: unknown outcome");
+      }
+    }
+    expect(limit.stats()).toMatchObject({ limit: 20, inFlight: 0, latencyMs: undefined });
   });
 
   it("says when to try again, and holds nothing, if it refuses", () => {

@@ -20,7 +20,10 @@ import { RequestWindow } from "./request-window.js";
  * had waited longer than requests take at the moment. `ignored` says nothing about the backend, as where a request was
  * answered without it.
  */
-export type PermitOutcome = "ok" | "dropped" | "timeout" | "error" | "abandoned" | "ignored";
+export type PermitOutcome = (typeof OUTCOMES)[number];
+
+const OUTCOMES = ["ok", "dropped", "timeout", "error", "abandoned", "ignored"] as const;
+const KNOWN_OUTCOMES: ReadonlySet<unknown> = new Set(OUTCOMES);
 
 /** Options of {@link AdaptiveConcurrency.acquire}. */
 export interface AcquireOptions extends TimeOptions {
@@ -36,7 +39,11 @@ export interface AdaptivePermit {
   readonly retryAfterMs: number;
   /** Counts latency from now on: what came before took the client's time, as where it was still sending its body. */
   restart(options?: TimeOptions): void;
-  /** Releases the permit with the outcome of the request. A second call, or one after it has expired, does nothing. */
+  /**
+   * Releases the permit with the outcome of the request. A second call, or one after it has expired, does nothing.
+   *
+   * @throws SluiceError `SLUICE_OPTION_INVALID` if the outcome is not one. The permit is released all the same.
+   */
   release(outcome: PermitOutcome, options?: TimeOptions): void;
 }
 
@@ -160,6 +167,10 @@ class AdaptiveLimit implements AdaptiveConcurrency {
     const nowMs = timeOf(options) ?? this.nowMs();
     this.#held.remove(permit.place);
     permit.place = NO_PLACE;
+    // Otherwise a misspelled "ok" would be a failure, and the limit would fall and fall.
+    if (!KNOWN_OUTCOMES.has(outcome)) {
+      throw new SluiceError("SLUICE_OPTION_INVALID", `release: unknown outcome ${show(outcome)}`);
+    }
     const tookMs = nowMs - permit.countedFromMs;
     if (outcome === "ignored" || (outcome === "abandoned" && !this.#isSlow(tookMs))) return;
     const window = this.#window;

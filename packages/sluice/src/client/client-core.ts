@@ -112,7 +112,9 @@ export class ClientCore {
         this.#report({ type: "breaker", origin: at, state }),
       );
     // Set again, so that the origins in use are the newest.
-    this.#origins.set(origin, traffic);
+    const evicted = this.#origins.set(origin, traffic);
+    // Otherwise a caller that goes around many origins would have new retries for each of them, again and again.
+    if (evicted !== undefined) traffic.budget = evicted.budget;
     return traffic;
   }
 

@@ -93,6 +93,21 @@ describe("a client of a server", () => {
     expect(requests).toBeLessThan(30);
   });
 
+  it("that sends hints first, and then that nothing has changed, takes the last for the answer", async () => {
+    const hints = ["Link: </a.css>; rel=preload", 'RateLimit: "a";r=0;t=60', "Retry-After: 60"];
+    const unchanged = head(304, 'ETag: "1"', 'RateLimit: "a";r=5;t=60');
+    const url = await serve((socket) => {
+      socket.write(head(103, ...hints));
+      socket.write(head(103, ...hints) + unchanged);
+    });
+    const fetch = createFetch({ deadlineMs: 5_000 });
+    for (let i = 0; i < 3; i++) {
+      const response = await fetch(url, { headers: { "If-None-Match": '"1"' } });
+      expect([response.status, await response.text()]).toEqual([304, ""]);
+    }
+    expect(fetch.stats).toMatchObject({ attempts: 3, refusals: 0, failures: 0, unsent: 0 });
+  });
+
   it("that is not HTTP does not repeat the request", async () => {
     const url = await serve((socket) => socket.end("SSH-2.0-OpenSSH_9\r\n"));
     const fetch = createFetch({ backoffMs: 1 });

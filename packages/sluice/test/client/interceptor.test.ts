@@ -46,6 +46,21 @@ describe("the interceptor of undici", () => {
     expect(interceptor.stats.attempts).toBe(0);
   });
 
+  it("passes hints on, and decides on the response that follows them", async () => {
+    const url = await serve((socket, count) => {
+      socket.write(head(103, "X-Hint: 1"));
+      socket.write(count === 1 ? head(429, "Content-Length: 0") : OK);
+    });
+    const hints: number[] = [];
+    const { dispatcher, interceptor } = compose();
+    const { statusCode, body } = await request(url, {
+      dispatcher,
+      onInfo: ({ statusCode }) => hints.push(statusCode),
+    });
+    expect([statusCode, await body.text(), hints]).toEqual([200, "ok", [103, 103]]);
+    expect(interceptor.stats).toMatchObject({ attempts: 2, retries: 1, inFlight: 0 });
+  });
+
   it("returns the last refusal whole", async () => {
     const long = "x".repeat(200_000);
     const url = await serve((socket) => {
@@ -73,7 +88,9 @@ describe("the interceptor of undici", () => {
     const post = { method: "POST", body: "x" } as const;
     const without = compose();
     await expect(request(url, { ...post, dispatcher: without.dispatcher })).rejects.toThrow();
-    expect(without.interceptor.stats.attempts).toBe(1);
+    const empty = { ...post, headers: { "Idempotency-Key": "" }, dispatcher: without.dispatcher };
+    await expect(request(url, empty)).rejects.toThrow();
+    expect(without.interceptor.stats.attempts).toBe(2);
     const made = compose({
       idempotencyKeys: () => {
         keys.push(`"${keys.length}"`);

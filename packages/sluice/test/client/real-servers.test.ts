@@ -6,7 +6,7 @@ import { type FastifyPluginCallback, fastify } from "fastify";
 import { onStop, startNginx, stopAll } from "sluice-test-servers";
 import { Agent, request } from "undici";
 import { afterAll, describe, expect, it } from "vitest";
-import { type ClientEvent, createFetch, createInterceptor } from "../../src/client/client.js";
+import { createFetch, createInterceptor } from "../../src/client/client.js";
 import { rateLimit } from "../../src/http/adapters/express/express.js";
 import { fixedWindow, tokenBucket } from "../../src/limits/limits.js";
 
@@ -47,8 +47,6 @@ const servers = {
   "express-rate-limit, X-RateLimit": () =>
     serve(withLimit(expressRateLimit({ windowMs: 1_000, limit: ADMITTED, legacyHeaders: true }))),
   "@fastify/rate-limit": serveFastify,
-  // Refuses with 503, and says nothing at all.
-  "nginx, limit_req": serveNginx,
 };
 
 // Beside each other: they wait for the clocks of servers.
@@ -57,25 +55,26 @@ describe.concurrent("a client", () => {
     "of %s gets an answer to every request, with few refusals on the way",
     async (_name, start) => {
       const url = await start();
-      const refusals: ClientEvent[] = [];
-      const fetch = createFetch({
-        onEvent: (event) => {
-          if (event.type === "refused") refusals.push(event);
-        },
-      });
-      const statuses = await Promise.all(
-        Array.from({ length: REQUESTS }, async () => {
-          const response = await fetch(url);
-          await response.text();
-          return response.status;
-        }),
-      );
+      const { statuses, refusals, fetch } = await askAll(url);
       expect(statuses).toEqual(Array(REQUESTS).fill(200));
-      // The retry budget bounds them: ten, and a tenth of the requests.
-      expect(refusals.length).toBeLessThanOrEqual(13);
+      expect(refusals).toBeLessThanOrEqual(6);
       expect(fetch.stats).toMatchObject({ requests: REQUESTS, inFlight: 0, waiting: 0 });
+      await expectToLimit(url);
     },
   );
+
+  // It refuses with 503 and says nothing at all, so the client learns from refusals alone.
+  it("of nginx with limit_req gets nearly every answer, and repeats no more than its retry budget allows", async () => {
+    const url = await serveNginx();
+    const { statuses, refusals, fetch } = await askAll(url);
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(25);
+    expect(statuses.every((status) => status === 200 || status === 503)).toBe(true);
+    // Ten, and a tenth of the requests.
+    expect(fetch.stats.retries).toBeLessThanOrEqual(13);
+    expect(refusals).toBeLessThanOrEqual(13 + REQUESTS - 25);
+    expect(fetch.stats).toMatchObject({ requests: REQUESTS, inFlight: 0, waiting: 0 });
+    await expectToLimit(url);
+  });
 
   it("by the interceptor of undici gets an answer to every request too", async () => {
     const url = await servers["Sluice, a token bucket"]();
@@ -93,6 +92,32 @@ describe.concurrent("a client", () => {
     expect(interceptor.stats).toMatchObject({ requests: REQUESTS, inFlight: 0, waiting: 0 });
   });
 });
+
+/** Makes all requests together, as one client. */
+async function askAll(url: string) {
+  let refusals = 0;
+  const fetch = createFetch({
+    onEvent: ({ type }) => {
+      if (type === "refused") refusals++;
+    },
+  });
+  const statuses = await Promise.all(Array.from({ length: REQUESTS }, () => statusOf(fetch(url))));
+  return { statuses, refusals, fetch };
+}
+
+/** Without the client, not all of as many requests are answered. */
+async function expectToLimit(url: string): Promise<void> {
+  const statuses = await Promise.all(
+    Array.from({ length: REQUESTS }, () => statusOf(globalThis.fetch(url))),
+  );
+  expect(statuses.some((status) => status !== 200)).toBe(true);
+}
+
+async function statusOf(asked: Promise<Response>): Promise<number> {
+  const response = await asked;
+  await response.text();
+  return response.status;
+}
 
 function withLimit(limiter: express.RequestHandler): Server {
   const app = express();
@@ -139,6 +164,10 @@ http {
     listen 127.0.0.1:${port};
     location / {
       limit_req zone=one burst=9 nodelay;
+      # Not "return" here, which nginx answers before it looks at the limit.
+      try_files /none @hello;
+    }
+    location @hello {
       return 200 "hello";
     }
   }

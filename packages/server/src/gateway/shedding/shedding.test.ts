@@ -234,20 +234,22 @@ describe("the circuit breaker of an upstream", () => {
     const ask = async (path = "/") => {
       const response = await fetch(`${gateway}${path}`);
       const text = await response.text();
-      return text.includes("CIRCUIT_OPEN") ? "open" : response.status;
+      if (!text.includes("CIRCUIT_OPEN")) return response.status;
+      expect(Number(response.headers.get("retry-after"))).toBeGreaterThanOrEqual(1);
+      return `open, ${response.status}`;
     };
     expect([await ask(), await ask(), await ask()]).toEqual([503, 503, 503]);
-    expect(await ask()).toBe("open");
+    expect(await ask()).toBe("open, 503");
     expect(await ask("/healthz")).toBe(503);
     expect(await core.telemetry.metrics()).toContain(
       'rate_limiter_upstream_breaker_open{upstream="app",region="local"} 1',
     );
     clock.advance(1_000);
     expect(await ask()).toBe(503);
-    expect(await ask()).toBe("open");
+    expect(await ask()).toBe("open, 503");
     // A trial that failed doubles the time.
     clock.advance(1_999);
-    expect(await ask()).toBe("open");
+    expect(await ask()).toBe("open, 503");
     clock.advance(1);
     status = 200;
     expect([await ask(), await ask()]).toEqual([200, 200]);

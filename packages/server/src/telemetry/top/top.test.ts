@@ -92,6 +92,30 @@ describe("several processes as one", () => {
     expect(mergeTop([], 5)).toEqual({ seconds: 0, rules: [], hottest: [], mostRefused: [] });
   });
 
+  it("add up limits, places and shed requests of each upstream, and show its breaker as open as any", () => {
+    const empty = { seconds: 10, rules: [], hottest: [], mostRefused: [] };
+    const shed = (low: number) => ({ critical: 0, high: 0, normal: 1, low });
+    const none = { limit: null, inFlight: null, latencyMs: null, shed: null };
+    const app = { upstream: "app", route: null, breaker: "closed", breakerShed: shed(0) } as const;
+    const one = { ...app, limit: 10, inFlight: 4, latencyMs: 20, shed: shed(2) };
+    const other = { ...app, limit: 30, inFlight: 5, latencyMs: 50, shed: shed(3) };
+    const ofRoute = { ...one, route: "/slow", breaker: null, breakerShed: null };
+    const down = { ...app, ...none, upstream: "down" };
+    const reports = [
+      [one, ofRoute, down],
+      [{ ...other, breaker: "open" } as const, { ...down, breaker: "half-open" } as const],
+      [],
+    ].map((upstreams) => ({ ...empty, upstreams }));
+    expect(mergeTop(reports, 5).upstreams).toEqual([
+      {
+        ...{ ...app, limit: 40, inFlight: 9, latencyMs: 50, breaker: "open" },
+        ...{ shed: { ...shed(5), normal: 2 }, breakerShed: { ...shed(0), normal: 2 } },
+      },
+      ofRoute,
+      { ...down, breaker: "half-open", breakerShed: { ...shed(0), normal: 2 } },
+    ]);
+  });
+
   it("show one anomaly for each figure and rule: one that lasts, and the highest of those", () => {
     const empty = { seconds: 10, rules: [], hottest: [], mostRefused: [] };
     const one = {

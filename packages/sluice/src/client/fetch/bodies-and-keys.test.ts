@@ -25,6 +25,23 @@ describe("an idempotency key", () => {
     expect(keysOf(sent)).toEqual(["mine", "mine"]);
   });
 
+  it("that is empty is none: a POST with it is not repeated", async () => {
+    const post = { method: "POST", headers: { "idempotency-key": "" } };
+    for (const idempotencyKeys of [false, () => ""]) {
+      const { fetch, sent, finish } = setup(() => reset(), { idempotencyKeys });
+      await expect(finish(fetch(URL_OF_API, post))).rejects.toThrow("fetch failed");
+      expect(sent).toHaveLength(1);
+    }
+    const { fetch, sent, finish } = setup([reset()], { idempotencyKeys: true });
+    await finish(fetch(URL_OF_API, post));
+    const keys = sent.map(({ init }) => new Headers(init.headers).get("idempotency-key"));
+    expect(keys[0]).toMatch(/^"[\w-]{36}"$/);
+    expect(keys[1]).toBe(keys[0]);
+    await expect(fetch(URL_OF_API, post, { idempotencyKey: "" })).rejects.toThrow(
+      "idempotencyKey must be a string that is not empty, or true",
+    );
+  });
+
   it("may be given with the request, made by a function, or asked for once", async () => {
     const { fetch, sent, finish } = setup([], { idempotencyKeys: () => "made" });
     const init = { method: "POST" };

@@ -47,6 +47,31 @@ describe("createFetch", () => {
     expect(fetch.stats).toMatchObject({ attempts: 20, inFlight: 0 });
   });
 
+  it.each([undefined, null, "no", 5, { code: "ECONNRESET" }])(
+    "passes on that a fetch rejects with %j, which is not an error, and does not repeat it",
+    async (reason) => {
+      const { fetch } = setup([], { fetch: () => Promise.reject(reason) });
+      for (let i = 0; i < 20; i++) {
+        const rejected = fetch(URL_OF_API).then(
+          () => "no rejection",
+          (found) => [found],
+        );
+        expect(await rejected).toEqual([reason]);
+      }
+      expect(fetch.stats).toMatchObject({ attempts: 20, failures: 0, inFlight: 0 });
+    },
+  );
+
+  it.each(["PUT", "POST"])("rejects a %s whose body was read before", async (method) => {
+    const { fetch } = setup([], { fetch: globalThis.fetch });
+    for (let i = 0; i < 20; i++) {
+      const request = new Request("http://127.0.0.1:9/", { method, body: "x" });
+      await request.text();
+      await expect(fetch(request)).rejects.toThrow(TypeError);
+    }
+    expect(fetch.stats).toMatchObject({ failures: 0, retries: 0, inFlight: 0 });
+  });
+
   it.each([
     ["an iterator", (fields: [string, string][]) => new Map(fields).entries()],
     ["a generator", (fields: [string, string][]) => each(fields)],

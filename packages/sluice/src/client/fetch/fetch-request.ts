@@ -100,10 +100,8 @@ export class FetchRequest implements Outgoing<Response> {
     this.deadlineMs = controls.deadlineMs ?? setup.deadlineMs;
     this.signal = toSignal(init?.signal ?? request?.signal);
     this.isAborted = setup.isAborting || controls.deadlineMs !== undefined;
-    this.isRepeatable =
-      isIdempotent(method) ||
-      this.#key !== undefined ||
-      headerOf(headers, KEY_HEADER) !== undefined;
+    // An empty key is none: the server could not tell a repeated request from a new one.
+    this.isRepeatable = isIdempotent(method) || Boolean(this.#key ?? headerOf(headers, KEY_HEADER));
     const isReplaced = controls.body !== undefined || (init?.body ?? null) !== null;
     const hasOwnBody = !isReplaced && (request?.body ?? null) !== null;
     this.#copied = hasOwnBody && this.isRepeatable ? request : undefined;
@@ -164,8 +162,12 @@ function readControls(controls: RequestControls): RequestControls {
     refuse(REQUEST_SITE, `deadlineMs must be a number from 1, got ${show(deadlineMs)}`);
   if (body !== undefined && typeof body !== "function")
     refuse(REQUEST_SITE, `body must be a function that makes one, got ${show(body)}`);
-  if (idempotencyKey !== undefined && idempotencyKey !== true && typeof idempotencyKey !== "string")
-    refuse(REQUEST_SITE, `idempotencyKey must be a string or true, got ${show(idempotencyKey)}`);
+  const isKey = typeof idempotencyKey === "string" && idempotencyKey !== "";
+  if (idempotencyKey !== undefined && idempotencyKey !== true && !isKey)
+    refuse(
+      REQUEST_SITE,
+      `idempotencyKey must be a string that is not empty, or true, got ${show(idempotencyKey)}`,
+    );
   return controls;
 }
 
@@ -185,7 +187,7 @@ function keyOf(
   if (typeof idempotencyKey === "string") return idempotencyKey;
   const newKey = setup.newIdempotencyKey;
   if (idempotencyKey !== true && (newKey === undefined || isIdempotent(method))) return undefined;
-  return headerOf(headers, KEY_HEADER) === undefined ? (newKey ?? newIdempotencyKey)() : undefined;
+  return headerOf(headers, KEY_HEADER) ? undefined : (newKey ?? newIdempotencyKey)();
 }
 
 function toSignal(signal: unknown): WaitSignal | undefined {

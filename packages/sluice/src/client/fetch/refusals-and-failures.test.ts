@@ -180,4 +180,13 @@ describe("a failure", () => {
     expect(sent.length).toBeGreaterThanOrEqual(300 + 30);
     expect(fetch.origins[0]?.retriesLeft).toBeLessThanOrEqual(1);
   });
+
+  it("costs no more retries at origins that are forgotten and come back", async () => {
+    const { fetch, sent, finish } = setup(() => new Response("", { status: 500 }), {
+      originsMax: 3,
+    });
+    for (let i = 0; i < 300; i++) await finish(fetch(`https://host${i % 6}.example/`));
+    // Ten for each of the three places, and a tenth of the requests.
+    expect(sent.length).toBeLessThanOrEqual(300 + 3 * 10 + 30);
+  });
 });

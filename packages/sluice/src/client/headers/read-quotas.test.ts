@@ -114,8 +114,8 @@ describe("the RateLimit fields", () => {
   });
 });
 
-// Not recorded here: the names and forms are those that the services document, or that responses in public bug reports and
-// test fixtures have, with made-up times. A service that changes them is not noticed by these tests.
+// With made-up times: the names and forms are those that the services document, or that responses in public bug reports
+// have. What was recorded is in `recorded-headers.test.ts`. A service that changes its headers is not noticed by either.
 describe("the headers of", () => {
   it.each<[string, Fields, readonly QuotaReport[]]>([
     [

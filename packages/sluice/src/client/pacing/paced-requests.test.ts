@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { quota, setup, URL_OF_API } from "../../../test/client/stubbed-client.js";
+import { quota, reset, setup, URL_OF_API } from "../../../test/client/stubbed-client.js";
 
 describe("pacing", () => {
   it("waits for the reset of a quota before it is refused", async () => {
@@ -31,6 +31,29 @@ describe("pacing", () => {
     await finish(fetch(URL_OF_API));
     await expect(fetch(URL_OF_API)).rejects.toMatchObject({ code: "SLUICE_CLIENT_DEADLINE" });
     expect(sent).toHaveLength(1);
+  });
+
+  it("does not stop when the server reports nothing any more, or the first request after a reset fails", async () => {
+    const { fetch, sent, finish } = setup([quota(0, 50), reset()], { retriesMax: 0 });
+    await finish(fetch(URL_OF_API));
+    await expect(finish(fetch(URL_OF_API))).rejects.toThrow("fetch failed");
+    const atMs = sent[1]?.atMs ?? 0;
+    expect(atMs).toBeGreaterThanOrEqual(50_000);
+    for (let i = 0; i < 100; i++) await finish(fetch(URL_OF_API));
+    expect((sent.at(-1)?.atMs ?? 0) - atMs).toBeLessThan(1_000);
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ["of routes that report no quota", {}],
+    ["that come from a cache", { age: "5", ratelimit: '"all";r=10;t=3600' }],
+  ])("is not used up by responses %s", async (_what, fields) => {
+    const { fetch, sent, finish } = setup((): Response => {
+      const isFirst = sent.length === 1;
+      return isFirst ? quota(10, 3_600) : new Response("", { headers: fields });
+    });
+    await finish(fetch(URL_OF_API));
+    for (let i = 0; i < 100; i++) await finish(fetch("https://api.example.com/picture"));
+    expect(sent.at(-1)?.atMs).toBeLessThan(1_000);
   });
 
   it("goes by credentials: another caller has another quota", async () => {

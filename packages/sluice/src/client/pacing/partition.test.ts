@@ -54,6 +54,14 @@ describe("a partition", () => {
     expect(mustMsOf(partition, "GET /b")).toBe(0);
   });
 
+  it("keeps quotas without a name apart by their limits, as X has one for each endpoint", () => {
+    const partition = new Partition();
+    answer(partition, "GET /lists", { ...report("", 0), limit: 15 });
+    answer(partition, "GET /users", { ...report("", 899), limit: 900 });
+    expect(mustMsOf(partition, "GET /lists")).toBe(60_000);
+    expect(mustMsOf(partition, "GET /users")).toBe(0);
+  });
+
   it("follows a route to other quotas", () => {
     const partition = new Partition();
     answer(partition, "GET /a", report("free", 0));

@@ -40,9 +40,13 @@ export class Partition {
     return route;
   }
 
-  /** The quota that a report is about. */
-  quotaOf({ name, partitionKey }: QuotaReport): Quota {
-    const key = partitionKey === undefined ? name : `${name}\n${partitionKey}`;
+  /**
+   * The quota that a report is about. Without names, quotas are kept apart by their limits: GitHub's search had a limit of
+   * its own before it had a name, and X counts each endpoint on its own.
+   */
+  quotaOf({ name, partitionKey, limit }: QuotaReport): Quota {
+    const part = partitionKey ?? (name === "" ? limit : undefined);
+    const key = part === undefined ? name : `${name}\n${part}`;
     const quota = this.#quotas.get(key) ?? this.#newQuota(name);
     this.#quotas.set(key, quota);
     return quota;

@@ -81,6 +81,38 @@ describe("a quota", () => {
     expect(quota.wait(NOW_MS + 60_000).mustMs).toBeGreaterThan(0);
   });
 
+  it("that was used up lets requests find out one after the other, until a response says something", () => {
+    const quota = reported({ remaining: 0 });
+    for (let nowMs = NOW_MS + 60_000; nowMs < NOW_MS + 60_010; nowMs++) {
+      expect(quota.wait(nowMs).mustMs).toBe(0);
+      quota.sent(nowMs);
+      expect(quota.wait(nowMs).mustMs).toBeGreaterThan(0);
+      quota.answered();
+    }
+    expect(quota.wait(NOW_MS + 120_000).mustMs).toBe(0);
+    for (let i = 0; i < 50; i++) quota.sent(NOW_MS + 120_000);
+    expect(quota.wait(NOW_MS + 120_000).mustMs).toBe(0);
+  });
+
+  it("is not used up by requests whose responses don't report it", () => {
+    const quota = reported({ remaining: 3 });
+    for (let i = 0; i < 2; i++) quota.sent(NOW_MS);
+    expect(quota.remaining).toBe(1);
+    for (let i = 0; i < 2; i++) quota.answered();
+    expect(quota.remaining).toBe(3);
+    for (let i = 0; i < 5; i++) quota.sent(NOW_MS);
+    for (let i = 0; i < 5; i++) quota.answered();
+    expect(quota.remaining).toBe(3);
+  });
+
+  it("has after its reset what it has as a whole by now, not what it once had", () => {
+    const quota = reported({ limit: 1_000, remaining: 1_000 });
+    const less = { name: "a", limit: 10, remaining: 5, resetMs: 60_000, isOfRequests: true };
+    quota.report(less, NOW_MS, 0, NO_OWN_USE);
+    expect(quota.wait(NOW_MS + 60_000).mustMs).toBe(0);
+    expect(quota.remaining).toBe(10);
+  });
+
   it("that was not used up is full after its reset", () => {
     const quota = reported({ remaining: 5 });
     expect(quota.wait(NOW_MS + 60_000)).toEqual({ mustMs: 0, shouldMs: 0 });

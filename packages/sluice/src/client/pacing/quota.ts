@@ -45,12 +45,16 @@ export class Quota {
   /** The most that was ever left: stands for the limit where that is not reported. */
   #peak = 0;
   #remaining = Number.POSITIVE_INFINITY;
+  /** What the latest report, or the time of the reset, said was left. */
+  #remainingMax = Number.POSITIVE_INFINITY;
   /** As it was reported. */
   #resetMs = 0;
   #resetAtMs = 0;
   /** The longest time to a reset that was reported: about a window. */
   #spanMs = SPAN_MS_MIN;
   #jitterMs = 0;
+  /** Since its reset no response has said what is left. */
+  #isFindingOut = false;
   #isOfRequests = true;
   #lastSentMs = Number.NEGATIVE_INFINITY;
   /** Requests that were sent and not answered: the server may not have counted them when it reported. */
@@ -80,12 +84,14 @@ export class Quota {
     this.#limit = limit ?? this.#limit;
     this.#peak = Math.max(this.#peak, remaining);
     this.#isOfRequests = isOfRequests;
+    this.#isFindingOut = false;
     if (resetMs === undefined) {
       // Nothing says when it comes back, so it can't be waited for.
-      this.#remaining = Number.POSITIVE_INFINITY;
+      this.#setRemaining(Number.POSITIVE_INFINITY);
       return;
     }
-    this.#remaining = isOfRequests ? Math.max(0, remaining - this.#unanswered) : remaining;
+    this.#setRemaining(remaining);
+    if (isOfRequests) this.#remaining = Math.max(0, remaining - this.#unanswered);
     this.#resetMs = resetMs;
     this.#resetAtMs = nowMs + resetMs;
     this.#spanMs = Math.max(this.#spanMs, resetMs);
@@ -114,9 +120,14 @@ export class Quota {
     if (this.#isOfRequests && this.#remaining > 0) this.#remaining--;
   }
 
-  /** The response to such a request has arrived, or will not. */
+  /**
+   * The response to such a request has arrived, or will not. Unless it reports otherwise, the request was not counted:
+   * responses from caches, of routes without a limit and of proxies that fail must not use up a quota that nothing
+   * then corrects until its reset.
+   */
   answered(): void {
     this.#unanswered--;
+    if (this.#isOfRequests && this.#remaining < this.#remainingMax) this.#remaining++;
   }
 
   /** How long a request that wants to be sent now has to wait. */
@@ -128,7 +139,7 @@ export class Quota {
       return NO_WAIT;
     }
     if (this.#remaining <= 0) return bothMs(leftMs + this.#jitterMs);
-    if (!this.#isOfRequests) return NO_WAIT;
+    if (!this.#isOfRequests || this.#isFindingOut) return NO_WAIT;
     const gapMs = this.#gapMs(leftMs);
     const shouldMs = Math.ceil(this.#lastSentMs + gapMs - nowMs);
     return shouldMs > 0 ? { mustMs: 0, shouldMs } : NO_WAIT;
@@ -152,11 +163,17 @@ export class Quota {
 
   /**
    * The time of the reset has come. A quota that was used up may have a single unit again, as a bucket does: one request
-   * finds out. One that was not is full, until a response says otherwise.
+   * finds out, and if its response says nothing, the next one. One that was not is full, until a response says otherwise.
    */
   #renew(nowMs: number): void {
-    this.#remaining = this.#remaining > 0 ? Math.max(this.#peak, this.#limit ?? 1) : 1;
+    this.#isFindingOut = this.#remaining <= 0;
+    this.#setRemaining(this.#isFindingOut ? 1 : this.#whole);
     this.#resetAtMs = nowMs + this.#spanMs;
+  }
+
+  #setRemaining(remaining: number): void {
+    this.#remaining = remaining;
+    this.#remainingMax = remaining;
   }
 }
 

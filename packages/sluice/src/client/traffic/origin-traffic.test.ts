@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { settle, setup, URL_OF_API } from "../../../test/client/stubbed-client.js";
+import { quota, settle, setup, URL_OF_API } from "../../../test/client/stubbed-client.js";
 
 describe("the queue", () => {
   it("is bounded, and the least important request gives way", async () => {
@@ -44,6 +44,22 @@ describe("the queue", () => {
       "low",
       "low2",
     ]);
+  });
+});
+
+describe("a request that has just arrived", () => {
+  it("does not take the turn of one that is due, whose timer is late", async () => {
+    // After its reset a quota lets one request find out how much there is.
+    const { fetch, sent, clock, finish } = setup([quota(0, 20), "never"]);
+    await finish(fetch(`${URL_OF_API}/first`));
+    // Timers of a busy process are late: none runs from here on.
+    clock.after = () => () => {};
+    fetch(`${URL_OF_API}/waiting`, {}, { priority: "critical" }).catch(() => {});
+    await settle();
+    clock.advance(30_000);
+    fetch(`${URL_OF_API}/new`, {}, { priority: "low" }).catch(() => {});
+    await settle();
+    expect(sent.map(({ url }) => url.split("/").at(-1))).toEqual(["first", "waiting"]);
   });
 });
 

@@ -69,7 +69,8 @@ const PERMIT_MS = 86_400_000;
 export class OriginTraffic {
   readonly origin: string;
   readonly reader = new QuotaReader();
-  readonly budget: RetryBudget;
+  /** That of the origin whose place it has taken, where all places were taken. */
+  budget: RetryBudget;
   readonly concurrency: AdaptiveConcurrency;
   /**
    * Whether an attempt has run out of time. From then on attempts are aborted when their time is over: otherwise an origin
@@ -136,6 +137,9 @@ export class OriginTraffic {
   trySend(route: Route, nowMs: number): Sent | undefined {
     if (this.#breaker.isShut) throw this.#circuitOpen();
     if (this.#isFull || this.#lines.has(route)) return undefined;
+    // What waits may have become due in this very moment, and goes first.
+    if (this.#waiting > 0) this.#admitWaiting();
+    if (this.#isFull) return undefined;
     const { mustMs, shouldMs } = route.wait(nowMs, this.#options.isPaced);
     return mustMs > 0 || shouldMs > 0 ? undefined : this.#send(route, nowMs, nowMs);
   }

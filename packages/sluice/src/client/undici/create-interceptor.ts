@@ -113,8 +113,9 @@ function toOutgoing(
   const headers = toLasting(given);
   const path = options.path.split("?", 1)[0] as string;
   const origin = options.origin ? originOf(options.origin) : name;
+  // An empty key is none.
   const own = headerOf(headers, KEY_HEADER);
-  const makesKey = own === undefined && !isIdempotent(method);
+  const makesKey = !own && !isIdempotent(method);
   const key = makesKey ? setup.newIdempotencyKey?.() : undefined;
   const withKey = key === undefined ? headers : withHeader(headers, KEY_HEADER, key);
   // undici takes a list for names and values in turn.
@@ -130,7 +131,7 @@ function toOutgoing(
     signal: controller.signal,
     isAborted: true,
     // An upgraded connection is not a response.
-    isRepeatable: !options.upgrade && (!makesKey || key !== undefined),
+    isRepeatable: !options.upgrade && (!makesKey || Boolean(key)),
     isReplayable: isReplayable(options.body),
     bodyAdvice: "pass a string or a buffer",
     send: async (_attempt, limit) => {
