@@ -6,10 +6,16 @@ import { decompress } from "./decompress.js";
 
 /** Bytes that are read in one go: as many as fit into the processor's cache together with the tables of a replay. */
 const CHUNK_BYTES = 256 * 1024;
+
 /** A log in a file. */
 export interface StoredLog {
   readonly path: string;
   readonly isCompressed: boolean;
+}
+
+/** Whether an error is of the file system, which no log survives. Others are damage, of which the rest is reported. */
+export function isOfFileSystem(error: unknown): boolean {
+  return (error as { syscall?: unknown }).syscall !== undefined;
 }
 
 /** The bytes of a log in a file, as {@link LogSource.open} gives them. */
