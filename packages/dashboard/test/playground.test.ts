@@ -1,11 +1,14 @@
 // The playground in a browser: shapes, sliders, drawing and logs, the URL that reproduces all of them, and what it copies.
 
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { parseRules } from "sluice/rules";
-import { makeFolder, onStop, type Page, stopAll } from "sluice-test-servers";
+import { makeFolder, onStop, type Page, stopAll, toLogLine } from "sluice-test-servers";
 import { build } from "vite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { findingsOf } from "./axe.js";
@@ -203,6 +206,47 @@ describe("the playground's replay report", () => {
     await field.setInputFiles(fileOf("{}"));
     await box.getByRole("alert").getByText("This is not a report of sluice replay").waitFor();
     expect(await box.getByRole("table").count()).toBe(0);
+    expect(faults).toEqual([]);
+    await context.close();
+  });
+});
+
+describe("a report that sluice replay wrote", () => {
+  const folder = makeFolder("playground-report");
+  const write = (name: string, text: string) => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  const rulesOf = (limit: string) =>
+    `version: 1\nrules: [{ id: login, key: user, limit: ${limit} }]\n`;
+
+  it("is shown with its figures, and its keys with what clients wrote into them", async () => {
+    const requests = Array.from({ length: 60 }, (_, at) => ({
+      atMs: Date.UTC(2026, 10, 17, 12) + at * 1_000,
+      ip: "203.0.113.7",
+      method: "POST",
+      path: "/login",
+      status: 200,
+      bodyBytes: 5,
+      user: at % 6 === 0 ? "<img src=x onerror=alert(1)>\u202e\u001b[2J" : "ada",
+    }));
+    const log = write("log", requests.map((each) => toLogLine("caddy", each)).join("\n"));
+    const text = execFileSync(process.execPath, [
+      fileURLToPath(new URL("../../server/bin/sluice.js", import.meta.url)),
+      ...["replay", log, "--json", "--rules", write("new.yaml", rulesOf("4/hour"))],
+      ...["--against", write("old.yaml", rulesOf("8/hour"))],
+    ]);
+    const { page, context, faults } = await openPage(`${url}playground`);
+    const box = page.getByRole("region", { name: "Replay report" });
+    const file = { name: "report.json", mimeType: "application/json", buffer: text };
+    await box.getByLabel("Open a report of an access log").setInputFiles(file);
+    await box.getByText("would have refused 52 of 60 requests").waitFor();
+    const [rules, keys] = [box.getByRole("table").first(), box.getByRole("table").last()];
+    expect(await rules.innerText()).toMatch(/login\s+60\s+52\s+44/);
+    expect(await keys.innerText()).toMatch(/user:ada\s+login\s+46\s+42/);
+    expect(await keys.innerText()).toMatch(/user:<img%20src=.*>%E2%80%AE%1B\[2J\s+login\s+6\s+2/);
+    expect(await page.locator("img").count()).toBe(0);
     expect(faults).toEqual([]);
     await context.close();
   });

@@ -8,3 +8,11 @@ const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]
 export function toPrintable(text: string): string {
   return text.replace(UNSAFE, "\ufffd");
 }
+
+/** A value as JSON that is safe to print, and the same value to every parser. */
+export function toPrintableJson(value: unknown): string {
+  return JSON.stringify(value).replace(
+    UNSAFE,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

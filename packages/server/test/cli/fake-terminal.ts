@@ -7,7 +7,7 @@ import type { Terminal } from "../../src/cli/terminal/terminal.js";
 /** What a test may say of its terminal. */
 export interface FakeOptions {
   readonly env?: Readonly<Record<string, string>>;
-  readonly input?: string | Buffer;
+  readonly input?: string | Buffer | AsyncIterable<Buffer>;
   readonly isTty?: boolean;
   readonly isErrorTty?: boolean;
   readonly columns?: number;
@@ -55,7 +55,9 @@ export class FakeTerminal implements Terminal {
   }
 
   async *inputChunks(): AsyncGenerator<Buffer> {
-    yield Buffer.from(this.#options.input ?? "");
+    const { input = "" } = this.#options;
+    if (typeof input === "string" || Buffer.isBuffer(input)) yield Buffer.from(input as string);
+    else yield* input;
   }
 
   async confirm(question: string): Promise<boolean> {

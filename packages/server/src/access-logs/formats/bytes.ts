@@ -6,11 +6,7 @@ export const SPACE = 0x20;
 export const QUOTE = 0x22;
 export const DASH = 0x2d;
 export const BACKSLASH = 0x5c;
-const DOT = 0x2e;
 const ZERO = 0x30;
-const NINE = 0x39;
-const COLON = 0x3a;
-const PERCENT = 0x25;
 
 /** Bytes as a string of as many characters, as HTTP servers read the head of a request. */
 export function toText(bytes: Buffer, from: number, to: number): string {
@@ -70,24 +66,6 @@ export function toWhole(bytes: Buffer, from: number, to: number): number {
     number = number * 10 + digit;
   }
   return number;
-}
-
-/** Whether bytes look like an address: of digits, dots, colons and hexadecimal letters alone. */
-export function isAddressLike(bytes: Buffer, from: number, to: number): boolean {
-  let separators = 0;
-  for (let at = from; at < to; at++) {
-    const byte = bytes[at];
-    if (byte === DOT || byte === COLON) {
-      separators++;
-      continue;
-    }
-    if (byte >= ZERO && byte <= NINE) continue;
-    // The zone of an IPv6 address is behind its percent sign.
-    if (byte === PERCENT) break;
-    const letter = (byte | 0x20) - 0x61;
-    if (letter < 0 || letter > 5) return false;
-  }
-  return separators >= 2;
 }
 
 /** A field in which servers write bytes as `\x22` or `\"`, as it was sent. */

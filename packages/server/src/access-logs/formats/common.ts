@@ -1,6 +1,7 @@
 // The Common Log Format of Apache and others, and the combined one of nginx, which adds referrer and user agent. Many
 // configurations of nginx add X-Forwarded-For as a third quoted field, which is read too.
 
+import { isIPv6 } from "node:net";
 import { readIpv4 } from "../ipv4.js";
 import { type EntryNeeds, LogEntry, RequestLine } from "../log-entry.js";
 import type { FormatFacts, LineReader, LogFormat } from "../log-format.js";
@@ -8,7 +9,6 @@ import {
   DASH,
   endOfQuoted,
   indexOfByte,
-  isAddressLike,
   QUOTE,
   readRequestLine,
   SPACE,
@@ -202,8 +202,13 @@ function closingOf(bytes: Buffer, opening: number, to: number): number {
   return bytes[usual] === CLOSING && usual < to ? usual : indexOfByte(bytes, CLOSING, opening, to);
 }
 
+/** Zones that rules by address accept. */
+const ZONE = /%[\w.:-]+$/;
+
+/** An address of IPv6. Those of IPv4 were read before. */
 function toAddress(bytes: Buffer, from: number, to: number): string | undefined {
-  return isAddressLike(bytes, from, to) ? toText(bytes, from, to) : undefined;
+  const text = toText(bytes, from, to);
+  return isIPv6(text) && (!text.includes("%") || ZONE.test(text)) ? text : undefined;
 }
 
 function toRequestLine(bytes: Buffer, from: number, to: number): RequestLine | undefined {

@@ -141,8 +141,13 @@ describe("what formats have besides", () => {
   });
 
   it("a client that is not an address, and a line without a request, are malformed", () => {
-    const named = toLogLine("common", { ...REQUEST, ip: "host.example.com" });
-    expect(read("common", named)).toBe("the client is not an address");
+    const others = ["host.example.com", "256.0.0.1", "1.2.3", "10.0.0.1:80", "a:b:c", "::1%<b>"];
+    for (const ip of others)
+      expect(read("common", toLogLine("common", { ...REQUEST, ip }))).toBe(
+        "the client is not an address",
+      );
+    for (const ip of ["::1", "fe80::1%eth0", "::ffff:10.0.0.1"])
+      expect(read("common", toLogLine("common", { ...REQUEST, ip }))).toMatchObject({ ip });
     const empty = toLogLine("common", REQUEST).replace(/"DELETE.*1.1"/, '"-"');
     expect(read("common", empty)).toBe("no request line");
     const garbage = toLogLine("common", REQUEST).replace("DELETE", "\\x16\\x03\\x01");
@@ -197,6 +202,12 @@ describe("times", () => {
     [NOON * 1_000_000, NOON],
     ["17/Nox/2026:12:00:00 +0000", Number.NaN],
     ["17/Nov/2026:25:00:00 +0000", Number.NaN],
+    ["31/Dec/2026:23:59:60 +0000", Date.UTC(2027, 0, 1)],
+    ["29/Feb/2028:12:00:00 +0000", Date.UTC(2028, 1, 29, 12)],
+    ["29/Feb/2026:12:00:00 +0000", Number.NaN],
+    ["00/Nov/2026:12:00:00 +0000", Number.NaN],
+    ["99/Nov/2026:12:00:00 +0000", Number.NaN],
+    ["17/Nov/0080:12:00:00 +0000", Number.NaN],
     ["2126-11-17T12:00:00Z", Number.NaN],
     [-1, Number.NaN],
     ["", Number.NaN],

@@ -51,10 +51,13 @@ export function parseCommonTime(text: string): number {
     found;
   const month = MONTHS.indexOf(name);
   if (month < 0 || month % 3 !== 0) return Number.NaN;
-  const parts = [Number(hours), Number(minutes), Number(seconds)] as const;
-  if (parts[0] > 23 || parts[1] > 59 || parts[2] > 60) return Number.NaN;
-  const ms =
-    Date.UTC(Number(year), month / 3, Number(day), ...parts) + Number(`0.${fraction}`) * 1_000;
+  if (Number(hours) > 23 || Number(minutes) > 59 || Number(seconds) > 60) return Number.NaN;
+  const date = new Date(Date.UTC(Number(year), month / 3, Number(day)));
+  // A day that its month does not have, or a year that is taken for one of the twentieth century.
+  if (date.getUTCDate() !== Number(day) || date.getUTCFullYear() !== Number(year))
+    return Number.NaN;
+  const inDayMs = (Number(hours) * 60 + Number(minutes)) * MINUTE_MS + Number(seconds) * 1_000;
+  const ms = date.getTime() + inDayMs + Number(`0.${fraction}`) * 1_000;
   const offsetMs = (Number(zoneHours ?? 0) * 60 + Number(zoneMinutes ?? 0)) * MINUTE_MS;
   return toTimeMs(sign === "-" ? ms + offsetMs : ms - offsetMs);
 }

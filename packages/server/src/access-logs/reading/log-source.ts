@@ -6,7 +6,13 @@ import { detectFormat, type FormatChoice, firstTimeOf, formatOf } from "../forma
 import { sharedFacts } from "../formats/shared-facts.js";
 import type { LogFormat } from "../log-format.js";
 import { compressionOf, decompress } from "./decompress.js";
-import { countBytes, readStored, readStoredLog, type StoredLog } from "./stored-log.js";
+import {
+  countBytes,
+  isOfFileSystem,
+  readStored,
+  readStoredLog,
+  type StoredLog,
+} from "./stored-log.js";
 
 /** Bytes by which the format is detected. */
 const HEAD_BYTES = 64 * 1024;
@@ -80,12 +86,16 @@ async function openStream(
   { name, stream }: Exclude<LogInput, string>,
   choice: FormatChoice,
 ): Promise<Opened> {
-  let onRead: (bytes: number) => void = () => {};
+  let headBytes = 0;
+  let onRead = (bytes: number) => {
+    headBytes += bytes;
+  };
   const counted = countBytes(stream, (bytes) => onRead(bytes));
   const { head, rest } = await readHead(decompress(counted), true);
   const format = mustDetect(name, head, choice);
   const open: LogSource["open"] = (listener) => {
     onRead = listener;
+    listener(headBytes);
     return withHead(head, rest);
   };
   return { source: { name, format, sizeBytes: undefined, file: undefined, open }, head };
@@ -141,10 +151,6 @@ async function readHead(
 /** Nothing but an error. */
 function damaged(error: unknown): AsyncIterable<Buffer> {
   return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) };
-}
-
-function isOfFileSystem(error: unknown): boolean {
-  return (error as { syscall?: unknown }).syscall !== undefined;
 }
 
 async function* withHead(head: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {

@@ -249,6 +249,17 @@ describe("files", () => {
     }
   });
 
+  it("that are pipes count every byte that was read, those by which the format was detected too", async () => {
+    const text = Array.from({ length: 100 }, (_, at) => line(at)).join("\n");
+    const sources = await openSources([inPieces(text, 1_000)], {});
+    let bytes = 0;
+    const onRead = (read: number) => {
+      bytes += read;
+    };
+    await readLogs(sources, { needs: NO_NEEDS, take: () => {}, onRead });
+    expect(bytes).toBe(text.length);
+  });
+
   it("have a reader only while they are read", async () => {
     const paths = days.map((day) => write(`lazy.${day}`, textOf(day)));
     const sources = await openSources(paths, {});

@@ -6,6 +6,7 @@ import { BatchWriter } from "./batch-writer.js";
 import { LineSplitter } from "./line-splitter.js";
 import { type LogPortion, MALFORMED_KEPT_MAX, type MalformedLine } from "./log-portion.js";
 import type { LogSource } from "./log-source.js";
+import { isOfFileSystem } from "./stored-log.js";
 
 const SHOWN_MAX = 120;
 /** Bytes after which a portion is passed on, however few requests are in it, so that progress can be shown. */
@@ -110,7 +111,7 @@ async function* untilDamage(
   try {
     yield* chunks;
   } catch (error) {
-    if ((error as { syscall?: unknown }).syscall !== undefined) throw error;
+    if (isOfFileSystem(error)) throw error;
     report(`damaged or cut off: ${(error as Error).message}`);
   }
 }

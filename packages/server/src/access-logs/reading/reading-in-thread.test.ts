@@ -136,6 +136,16 @@ describe("a thread that reads logs", () => {
     await expect(readAll(broken, true)).rejects.toMatchObject({ code: "EIO" });
   });
 
+  it("fails if the thread does", async () => {
+    const sources = await openSources([write("sound.log", makeLog("combined"))], {});
+    const unreadable = sources.map((source) => {
+      return { ...source, format: { ...source.format, name: "json", fields: {} } };
+    });
+    await expect(readAll(unreadable as unknown as typeof sources, true)).rejects.toThrow(
+      "Cannot read properties of undefined",
+    );
+  });
+
   it("waits for its consumer, and ends when that leaves", async () => {
     const chunk = Buffer.from(`${makeLog("combined", 2_000)}\n`);
     let chunks = 0;

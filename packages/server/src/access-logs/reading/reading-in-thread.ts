@@ -9,6 +9,7 @@ import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import type { EntryNeeds } from "../log-entry.js";
 import type { LogPortion } from "./log-portion.js";
 import type { LogSource } from "./log-source.js";
+import { isOfFileSystem } from "./stored-log.js";
 import type { Chunk, ForThread, FromThread, ThreadLog } from "./thread-messages.js";
 
 const THREAD = fileURLToPath(new URL("./reading-thread.js", import.meta.url));
@@ -96,7 +97,7 @@ class PassedLogs {
   }
 
   #fail(error: unknown, port: MessagePort): void {
-    if ((error as { syscall?: unknown }).syscall === undefined) {
+    if (!isOfFileSystem(error)) {
       port.postMessage({ damage: (error as Error).message } satisfies Chunk);
       return;
     }

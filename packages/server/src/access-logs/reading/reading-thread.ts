@@ -5,7 +5,7 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { loadFormat } from "../formats/load-format.js";
 import { buffersOf } from "./line-batch.js";
 import { type LogToRead, readPortions } from "./read-portions.js";
-import { readStoredLogInThread } from "./stored-log.js";
+import { isOfFileSystem, readStoredLogInThread } from "./stored-log.js";
 import type { Chunk, ForThread, FromThread, ThreadLog } from "./thread-messages.js";
 
 /** Portions that may wait to be taken. */
@@ -28,7 +28,7 @@ async function readFor(port: MessagePort, { logs, needs }: ForThread): Promise<v
     }
     post("end");
   } catch (error) {
-    if ((error as { syscall?: unknown }).syscall === undefined) throw error;
+    if (!isOfFileSystem(error)) throw error;
     post({ failed: { ...(error as object) }, message: (error as Error).message });
   }
 }

@@ -75,7 +75,8 @@ export class ReorderBuffer {
 
   /** Adds the requests of a batch, and takes out those whose turn has come. */
   add(batch: OpenBatch): void {
-    if (this.#batches === BATCHES_MAX) this.#releaseHalf();
+    // Rows that wait longer than others may each keep a batch, so that half of all rows are not enough.
+    while (this.#batches >= BATCHES_MAX && this.#count > 0) this.#releaseHalf();
     this.#batches++;
     const free = this.#held.indexOf(undefined);
     const number = free < 0 ? this.#held.length : free;

@@ -13,6 +13,11 @@ export interface StoredLog {
   readonly isCompressed: boolean;
 }
 
+/** Whether an error is of the file system, which no log survives. Others are damage, of which the rest is reported. */
+export function isOfFileSystem(error: unknown): boolean {
+  return (error as { syscall?: unknown }).syscall !== undefined;
+}
+
 /** The bytes of a log in a file, decompressed, in chunks that are valid until the next is asked for. */
 export function readStoredLog(
   { path, isCompressed }: StoredLog,

@@ -50,6 +50,11 @@ export class ProgressBar {
     this.#terminal.writeError("\n");
   }
 
+  /** Ends its line where it is, so that what went wrong is printed on a line of its own. */
+  leave(): void {
+    if (this.#drawnMs > 0) this.#terminal.writeError("\n");
+  }
+
   #draw(done: number): void {
     const { columns } = this.#terminal.size();
     this.#terminal.writeError(`\r${formatProgress(done, this.#progress, columns)}`);

@@ -199,6 +199,20 @@ describe("a replay", () => {
     expect(Math.abs(total / 75_000 - 1)).toBeLessThan(0.03);
   });
 
+  it("counts as one caller whom rules count as one, in whatever way lines write the address", async () => {
+    const inPrefix = Array.from({ length: 20 }, (_, at) => `2001:db8::${at + 1}`);
+    const requests = [...inPrefix, "10.0.0.1", "::ffff:10.0.0.1"].map((ip, at) =>
+      request(at, { ip }),
+    );
+    const all = { id: "all", limit: "10/hour" };
+    const unheardOf = { id: "b", match: { headers: { "user-agent": "b" } }, limit: "1/hour" };
+    // Rules that look at a header are decided in the general way, others by plans.
+    for (const rules of [[all], [all, unheardOf]]) {
+      const { callers } = await replay(requests, rules);
+      expect(callers).toMatchObject({ total: 2, refused: 1 });
+    }
+  });
+
   it("counts requests that looser rules allow again, under the rule that refused them", async () => {
     const requests = Array.from({ length: 5 }, (_, at) => request(at));
     const report = await replay(requests, [{ id: "new", limit: "100/hour" }], {
@@ -238,6 +252,7 @@ describe("a replay", () => {
       [
         { id: "by-header", key: "header:x-app", limit: "1/hour" },
         { id: "by-body", key: "body:email", limit: "1/hour" },
+        { id: "by-cookie", key: "cookie:session", limit: "1/hour" },
         { id: "by-tenant", key: "tenant", limit: "1/hour" },
         { id: "of-host", match: { host: "api.example.com" }, limit: "1/hour" },
         { id: "parallel", limit: { concurrency: { limit: 1, permitMs: "1s" } } },
@@ -258,6 +273,7 @@ describe("a replay", () => {
     expect(leftOut).toEqual([
       "by-header",
       "by-body",
+      "by-cookie",
       "by-tenant",
       "of-host",
       "parallel",

@@ -66,6 +66,7 @@ class LogReplay {
   readonly clients: LoggedClients | undefined;
   /** Undefined if the rules can't be planned. */
   readonly #planned: PlannedRequests | undefined;
+  readonly #ipv6Prefix: number;
   /** How the request ended that is being decided, filled in again for each. */
   readonly #end: { -readonly [F in keyof RequestEnd]: RequestEnd[F] } = {};
 
@@ -89,25 +90,34 @@ class LogReplay {
       { replay: first, rules: after.rules },
       second && before && { replay: second, rules: before.rules },
     );
-    return new LogReplay(first, second, planned, trustedProxies);
+    const { ipv6Prefix } = after.rules;
+    return new LogReplay(first, second, planned, { trustedProxies, ipv6Prefix });
   }
 
   private constructor(
     after: Replay,
     before: Replay | undefined,
     planned: PlannedRequests | undefined,
-    trustedProxies: readonly string[] | undefined,
+    callers: {
+      readonly trustedProxies: readonly string[] | undefined;
+      readonly ipv6Prefix: number;
+    },
   ) {
+    const { trustedProxies, ipv6Prefix } = callers;
     this.#after = after;
     this.#before = before;
     this.#planned = planned;
+    this.#ipv6Prefix = ipv6Prefix;
     this.clients = trustedProxies && new LoggedClients(trustedProxies);
   }
 
   /** Decides a request. Returns whether the new rules allow it. */
   take(entry: LogEntry): boolean {
     this.clients?.find(entry);
-    this.tally ??= new LogTally(entry.atMs, { isCompared: this.#before !== undefined });
+    this.tally ??= new LogTally(entry.atMs, {
+      isCompared: this.#before !== undefined,
+      ipv6Prefix: this.#ipv6Prefix,
+    });
     const planned = this.#planned?.decide(entry, this.tally);
     if (planned !== undefined) return planned;
     entry.fillIn();

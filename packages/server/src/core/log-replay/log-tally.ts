@@ -1,6 +1,7 @@
 // Counts what rules did to the requests of a log: by rule, by key, by caller and over time, for the new rules and for the
 // old ones beside them. Requests that both allow, which is most, cost a few additions.
 
+import { toClientAddress } from "sluice/internals";
 import type { DecidedCharge, PolicyDecision, Rule } from "sluice/rules";
 import type { LogEntry } from "../../access-logs/log-entry.js";
 import { SampledKeys } from "../../base/sampled-keys.js";
@@ -108,9 +109,15 @@ export class LogTally {
   total = 0;
   newlyRefused = 0;
   newlyAllowed = 0;
+  readonly #ipv6Prefix: number;
   #rulesWithKeys = 0;
 
-  constructor(startMs: number, { isCompared }: { readonly isCompared: boolean }) {
+  /** @param ipv6Prefix - Bits by which the rules count IPv6. */
+  constructor(
+    startMs: number,
+    { isCompared, ipv6Prefix }: { readonly isCompared: boolean; readonly ipv6Prefix: number },
+  ) {
+    this.#ipv6Prefix = ipv6Prefix;
     this.startMs = startMs;
     this.endMs = startMs;
     this.after = new SideTally(startMs);
@@ -194,7 +201,8 @@ export class LogTally {
 
   #callerOf(entry: LogEntry): string {
     const { user, apiKey, tenant, ip = "" } = entry;
-    return (user ?? apiKey ?? tenant) === undefined ? ip : this.#nameOf(entry);
+    if ((user ?? apiKey ?? tenant) !== undefined) return this.#nameOf(entry);
+    return toClientAddress(ip, { ipv6Prefix: this.#ipv6Prefix }) ?? ip;
   }
 
   /** The most telling name of a caller that has one. */

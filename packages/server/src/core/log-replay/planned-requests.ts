@@ -55,7 +55,7 @@ export class PlannedRequests {
     if (plan === null) return undefined;
     const caller = this.#callers.of(entry);
     if (caller === undefined) return undefined;
-    if (caller.isNew) tally.addCaller(caller.ip);
+    if (caller.isNew) tally.addCaller(caller.address ?? "");
     plan.requests++;
     tally.addRequest(atMs);
     const after = plan.after.decide(caller, atMs);
@@ -63,7 +63,7 @@ export class PlannedRequests {
     if (after !== undefined || before !== undefined) {
       const was = before === undefined ? ALLOWED : toReplayed(before);
       const is = after === undefined ? ALLOWED : toReplayed(after);
-      tally.addRefused(caller.ip, atMs, is, this.#before && was);
+      tally.addRefused(caller.address ?? "", atMs, is, this.#before && was);
     }
     return after === undefined;
   }

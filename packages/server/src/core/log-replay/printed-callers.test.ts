@@ -17,16 +17,17 @@ function entryOf(address: { readonly ipv4?: number; readonly ip?: string }): Log
 
 describe("callers with prints", () => {
   it.each([
-    [{ ipv4: 0 }, "0.0.0.0", "ip:0.0.0.0"],
-    [{ ipv4: 0x0a000001 }, "10.0.0.1", "ip:10.0.0.1"],
-    [{ ipv4: -1 }, "255.255.255.255", "ip:255.255.255.255"],
-    [{ ip: "2001:DB8::1" }, "2001:DB8::1", "ip:2001:db8::/64"],
-    [{ ip: "::ffff:10.0.0.1" }, "::ffff:10.0.0.1", "ip:10.0.0.1"],
-  ])("have the key of their address: %j", (address, ip, key) => {
+    [{ ipv4: 0 }, "0.0.0.0"],
+    [{ ipv4: 0x0a000001 }, "10.0.0.1"],
+    [{ ipv4: -1 }, "255.255.255.255"],
+    [{ ip: "2001:DB8::1" }, "2001:db8::/64"],
+    [{ ip: "::ffff:10.0.0.1" }, "10.0.0.1"],
+  ])("have the key of their address: %j", (written, address) => {
+    const key = `ip:${address}`;
     const callers = callersOf();
     for (const isNew of [true, false]) {
       const { low, high } = store.print(key);
-      expect(callers.of(entryOf(address))).toMatchObject({ ip, key, low, high, isNew });
+      expect(callers.of(entryOf(written))).toMatchObject({ address, key, low, high, isNew });
     }
   });
 
@@ -44,7 +45,7 @@ describe("callers with prints", () => {
       const ipv4 = addresses[(at * at + (at >> 3)) % addresses.length] as number;
       const caller = callers.of(entryOf({ ipv4 }));
       const { low, high } = store.print(`ip:${toIpv4Text(ipv4)}`);
-      expect(caller).toMatchObject({ ip: toIpv4Text(ipv4), low, high });
+      expect(caller).toMatchObject({ address: toIpv4Text(ipv4), low, high });
       if (caller?.isNew === true) displaced++;
     }
     expect(displaced).toBeGreaterThan(addresses.length);

@@ -28,18 +28,13 @@ class PrintedCaller implements PrintedKey {
     this.#ipv6Prefix = ipv6Prefix;
   }
 
-  get ip(): string {
-    return this.entry.fillIn().ip ?? "";
-  }
-
-  /** As rules by address count it. */
   get key(): string {
     return `ip:${this.address}`;
   }
 
-  /** Undefined if it is not an address. */
+  /** As rules count it; undefined if it is not an address. */
   get address(): string | undefined {
-    return toClientAddress(this.ip, { ipv6Prefix: this.#ipv6Prefix });
+    return toClientAddress(this.entry.fillIn().ip ?? "", { ipv6Prefix: this.#ipv6Prefix });
   }
 }
 

@@ -81,7 +81,7 @@ export interface ReplayReport {
     readonly newlyRefused: number;
     readonly newlyAllowed: number;
   };
-  /** By user, API key, tenant or address, whichever a line names first. About, if `areExact` is false. */
+  /** By user, API key, tenant or address as rules count it, whichever a line names first. About, if `areExact` is false. */
   readonly callers: {
     readonly total: number;
     readonly refused: number;

@@ -35,7 +35,9 @@ export interface Counted {
 /** The report. */
 export function toReport(input: LogReplayInput, counted: Counted): ReplayReport {
   const { hashKey } = input;
-  const tally = counted.tally ?? new LogTally(0, { isCompared: counted.before !== undefined });
+  const { ipv6Prefix } = counted.after.rules;
+  const isCompared = counted.before !== undefined;
+  const tally = counted.tally ?? new LogTally(0, { isCompared, ipv6Prefix });
   const { after, before, callersRefused } = tally;
   const steps = stepsOf(tally);
   const isEmpty = tally.total === 0;

@@ -102,6 +102,23 @@ describe("suggested limits", () => {
     },
   );
 
+  it("refuse no larger share of the callers of a replay, where IPv6 callers change their addresses", async () => {
+    const requests = Array.from({ length: 400 }, (_, at) =>
+      request(at * 100, {
+        ip: at % 2 === 0 ? `2001:db8::${at.toString(16)}` : `10.0.0.${at >> 2}`,
+      }),
+    );
+    const { suggestion } = await suggest(requests, 0.1);
+    const rule = { by: ["ip"], path: undefined, from: "access.log" };
+    const text = toRuleFile(suggestion as Suggestion, rule);
+    const { callers } = await replayLogs({
+      sources: await open(requests),
+      rules: { file: "suggested.yaml", rules: parseRules(text) },
+    });
+    expect(callers).toMatchObject({ total: suggestion?.callers, refused: 1 });
+    expect(callers.refused / callers.total).toBeLessThanOrEqual(0.1);
+  });
+
   it.each(KEYS)("keep to it by %s, with callers that have no value for it", async (by) => {
     const fields = parseFieldMap(FIELDS) as FieldMap;
     const openLog = () => openSources([{ name: "log", stream: partlyNamed() }], { fields });

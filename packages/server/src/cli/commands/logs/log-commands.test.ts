@@ -71,14 +71,43 @@ describe("sluice replay", () => {
   });
 
   it("prints JSON, also of the standard input, with keys hashed if that is asked for", async () => {
-    const { code, out } = await sluice(["replay", "-", "--rules", rules, "--json", "--hash"], {
-      input: gzipSync(linesOf("combined")),
-    });
+    const page = join(folder, "hashed.html");
+    const args = ["replay", "-", "--rules", rules, "--against", old, "--hash", "--html", page];
+    const input = gzipSync(`${linesOf("combined")}10.0.0.5 - zoe [cut off`);
+    const { code, out } = await sluice([...args, "--json"], { input });
     expect(code).toBe(0);
     const report = JSON.parse(out);
     expect(report).toMatchObject({ sluiceReplay: 1, isHashed: true, requests: { total: 2_000 } });
+    expect(report.log).toMatchObject({ malformed: 1, malformedLines: [{ line: 2_001 }] });
     expect(report.byKey[0].key).toMatch(/^hmac:[0-9a-f]{16}$/);
-    expect(out).not.toContain("10.0.0.");
+    const text = await sluice(args, { input });
+    // As a table, as JSON and as a page.
+    for (const each of [text.out + text.err, out, readFileSync(page, "utf8")]) {
+      expect(each).toContain(report.log.malformedLines[0].why);
+      expect(each).not.toMatch(/10\.0\.0\.|2001:db8|zoe/);
+    }
+  });
+
+  it("prints nothing that moves the cursor or turns text around, whatever clients are called", async () => {
+    const user = "ada\u001b[2J\u009b2J\u202e<script>__proto__";
+    const line = JSON.stringify({ time: NOON, ip: "10.0.0.1", method: "GET", path: "/", user });
+    const path = write("hostile.json", `${`${line}\n`.repeat(3)}garbage \u009b2J\u202e\n`);
+    const byUser = write(
+      "by-user.yaml",
+      "version: 1\nrules: [{ id: u, key: user, limit: 1/hour }]\n",
+    );
+    const text = await sluice(["replay", path, "--rules", byUser]);
+    const json = await sluice(["replay", path, "--rules", byUser, "--json"]);
+    const suggested = await sluice(["suggest", path, "--by", "user", "--json"]);
+    for (const { out, err } of [text, json, suggested])
+      expect((out + err).replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202a-\u202e]/u);
+    const key = "user:ada%1B[2J%C2%9B2J%E2%80%AE<script>__proto__";
+    expect(JSON.parse(json.out)).toMatchObject({
+      byKey: [{ key, refused: 2 }],
+      log: { malformedLines: [{ text: "garbage \u009b2J\u202e" }] },
+    });
+    expect(text.out).toContain(key);
+    expect(text.out).toContain("garbage \ufffd2J\ufffd");
   });
 
   it("writes a page beside what it prints", async () => {
@@ -107,6 +136,21 @@ describe("sluice replay", () => {
       isErrorTty: true,
     });
     expect(err).toMatch(/\r0\.\d MB read\n$/);
+  });
+
+  it("ends with 2 and one line of its own if a log can't be read to its end", async () => {
+    async function* failing() {
+      yield Buffer.from(linesOf("combined").repeat(2));
+      throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO", syscall: "read" });
+    }
+    for (const verb of [
+      ["replay", "-", "--rules", rules],
+      ["suggest", "-", "--by", "ip"],
+    ]) {
+      const { code, out, err } = await sluice(verb, { input: failing(), isErrorTty: true });
+      expect({ code, out }).toEqual({ code: 2, out: "" });
+      expect(err).toMatch(/MB read\nsluice: standard input: EIO\n$/);
+    }
   });
 
   it("fails where nothing can be read, after it has printed why", async () => {
@@ -180,6 +224,24 @@ describe("sluice suggest", () => {
     expect(err).toMatch(/in 1 minute +50% +\d+ +█+/);
     expect(err).toMatch(/limit +\d+ +▲/);
     expect(err).toContain("1 of 2,001 lines malformed");
+  });
+
+  it.each([50, 80, 200])("draws a plot to scale on a terminal of %d columns", async (columns) => {
+    const { err } = await sluice(["suggest", log, "--by", "ip"], { columns });
+    const rows = [...err.matchAll(/ ([\d,]+) +(█+)$/gm)].map(([line, number, bar]) => ({
+      width: line.length,
+      requests: Number(number?.replaceAll(",", "")),
+      length: bar?.length,
+    }));
+    // Four windows, each with the median, 90%, 99%, 99.9% and the busiest.
+    expect(rows).toHaveLength(20);
+    const most = Math.max(...rows.map(({ requests }) => requests));
+    const longest = Math.min(40, columns - 34);
+    for (const { width, requests, length } of rows) {
+      expect(length).toBe(Math.round((longest * Math.log10(requests + 1)) / Math.log10(most + 1)));
+      expect(width).toBeLessThanOrEqual(columns);
+    }
+    expect(err.match(/ limit +[\d,]+ +▲$/gm)).toHaveLength(4);
   });
 
   it("turns off limits for a longer time than the log covers, and says so", async () => {

@@ -11,6 +11,7 @@ import {
   UnknownFormatError,
 } from "../../../access-logs/reading/log-source.js";
 import type { LogsToRead } from "../../../access-logs/reading/read-logs.js";
+import { isOfFileSystem } from "../../../access-logs/reading/stored-log.js";
 import { CommandError, EXIT, usageError } from "../../exit.js";
 import { nameOf, toMisuse } from "../../files.js";
 import { ProgressBar } from "../../terminal/progress-bar.js";
@@ -62,9 +63,21 @@ export async function readNamedLogs<T>(
   const sources = await openLogs(paths, flags, terminal);
   const bar = barOver(sources, terminal);
   const onRead = (bytes: number) => bar.add(bytes);
-  const result = await read({ sources, trustedProxies, reorderMs, onRead });
-  bar.end();
-  return result;
+  try {
+    const result = await read({ sources, trustedProxies, reorderMs, onRead });
+    bar.end();
+    return result;
+  } catch (error) {
+    bar.leave();
+    throw isOfFileSystem(error)
+      ? toMisuse(pathOf(error) ?? paths.map(nameOf).join(", "), error)
+      : error;
+  }
+}
+
+function pathOf(error: unknown): string | undefined {
+  const { path } = error as { path?: unknown };
+  return typeof path === "string" ? path : undefined;
 }
 
 /**
@@ -88,8 +101,7 @@ async function openLogs(
     sources.push(...(await openSources(inputs, choice)));
   } catch (error) {
     if (error instanceof UnknownFormatError) throw usageError(error.message);
-    const { path } = error as { path?: unknown };
-    throw toMisuse(typeof path === "string" ? path : paths[0], error);
+    throw toMisuse(pathOf(error) ?? paths[0], error);
   }
   for (const { name, format } of sources) {
     const how = flags.format === undefined && flags.fields === undefined ? " (detected)" : "";

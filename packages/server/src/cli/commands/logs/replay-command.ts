@@ -4,6 +4,7 @@ import { appendFile, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { parseRules } from "sluice/rules";
+import { toPrintableJson } from "../../../base/printable.js";
 import { toHtmlPage } from "../../../core/log-replay/html/report-page.js";
 import { replayLogs } from "../../../core/log-replay/log-replay.js";
 import type { NamedRules } from "../../../core/log-replay/log-replay-input.js";
@@ -86,7 +87,7 @@ async function replay(
 }
 
 async function print(report: ReplayReport, flags: ReplayFlags, terminal: Terminal): Promise<void> {
-  if (flags.json === true) writeLine(terminal, JSON.stringify(report));
+  if (flags.json === true) writeLine(terminal, toPrintableJson(report));
   else for (const line of formatReplay(report)) writeLine(terminal, line);
   const { html } = flags;
   if (html === undefined) return;

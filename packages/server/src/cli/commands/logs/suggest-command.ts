@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import { parseRules, type RuleSet, RulesError } from "sluice/rules";
+import { toPrintableJson } from "../../../base/printable.js";
 import { type Suggested, suggestFromLogs } from "../../../core/suggest/suggest-limits.js";
 import { toRuleFile } from "../../../core/suggest/suggestion-yaml.js";
 import { CommandError, EXIT, usageError } from "../../exit.js";
@@ -64,7 +65,7 @@ async function suggest(
     throw new CommandError(EXIT.no, sayNothing(by, flags.path, suggested));
   }
   if (flags.json === true) {
-    writeLine(terminal, JSON.stringify({ by, path: flags.path ?? null, ...suggested }));
+    writeLine(terminal, toPrintableJson({ by, path: flags.path ?? null, ...suggested }));
     return;
   }
   for (const line of formatDemand(suggested, terminal.size().columns))
