@@ -17,7 +17,7 @@ function batchOf(timesMs: Float64Array): OpenBatch {
     lines: nothing,
     clients: nothing,
     strings: nothing,
-    lineList: { lines: [], memos: [] },
+    lineList: { lines: [], notes: [] },
     clientList: { addresses: [], notes: new Int32Array(0) },
     stringOf: [],
   };
