@@ -32,7 +32,7 @@ describe("open holds", () => {
     expect(() => holds.take(first, "permit")).toThrow(/no permit/);
   });
 
-  it("that have expired make room first, whoever had them", () => {
+  it("that have expired make room first, those of another caller too", () => {
     const { holds, advance } = standOf();
     for (let i = 0; i < HOLDS_MAX - 1; i++) holds.add(permitOf(OTHER), 1_000);
     const id = holds.add(permitOf(CALLER), 60_000);
