@@ -329,7 +329,7 @@ describe("explain and limits", () => {
         isEnabled: true,
         match: { paths: [], methods: [], hosts: [] },
         key: "ip",
-        limits: [{ algorithm: "fixedWindow", limit: 10, windowMs: 60_000, align: "epoch" }],
+        limits: [{ algorithm: "fixedWindow", limit: 10, windowMs: 60_000, align: "first" }],
         tiers: {},
         onExceed: "reject",
         consistency: "strict",
