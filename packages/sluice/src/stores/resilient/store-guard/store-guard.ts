@@ -52,7 +52,7 @@ export class StoreGuard {
   /** Charges that the store has not answered yet. */
   #underWay = 0;
   #failures = 0;
-  /** Failures that the breaker was told of. */
+  /** Failures that were reported to the breaker. */
   #counted = 0;
   #isClosed = false;
 
@@ -109,7 +109,15 @@ export class StoreGuard {
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const deadline = deadlines.add((failure) => this.#expire(wait, failure));
-      const wait = { request, deadlines, deadline, resolve, reject, ticket: NO_TICKET, sentAfter: 0 };
+      const wait = {
+        request,
+        deadlines,
+        deadline,
+        resolve,
+        reject,
+        ticket: NO_TICKET,
+        sentAfter: 0,
+      };
       begin(wait);
     });
   }
