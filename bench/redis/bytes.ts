@@ -47,7 +47,7 @@ const sides: Readonly<Record<string, (redis: RedisProcess) => Promise<Ask>>> = {
 export const bytes: Bench<Footprint> = {
   id: "redis/bytes",
   unit: "bytes per key",
-  bound: { is: "at most", goal: 120 },
+  bound: { is: "at most", goal: 112 },
   parts: Object.keys(sides),
   runPart: (side) => withRedis((redis) => weigh(redis, side)),
   conclude: (parts) => parts.map(toFinding),

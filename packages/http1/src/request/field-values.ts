@@ -102,6 +102,6 @@ function join(name: string, before: FieldLines, value: string): FieldLines {
 }
 
 function joinLists(name: string, before: FieldLines, value: string): FieldLines {
-  const isJoined = LISTS.has(name) || name === "cookie" || FIRST_COUNTS.has(name);
+  const isJoined = LISTS.has(name) || name === "cookie";
   return isJoined || typeof before === "object" ? join(name, before, value) : [before, value];
 }

@@ -107,6 +107,7 @@ class Seen {
   length: string | undefined = undefined;
   coding: string | undefined = undefined;
   authorization: string | undefined = undefined;
+  contentType: string | undefined = undefined;
   expect = "";
   connection = "";
   upgrade = "";
@@ -129,6 +130,10 @@ class Seen {
         break;
       case 10:
         if (isNamed(name, "connection")) this.connection = joined(this.connection, value);
+        break;
+      case 12:
+        // Servers differ in which of several they use, so what the body says would not be certain.
+        if (isNamed(name, "content-type")) this.contentType = once(this.contentType, value);
         break;
       case 13:
         // Servers differ in which of several they use, so the caller would not be certain.

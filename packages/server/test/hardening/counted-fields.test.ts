@@ -138,6 +138,31 @@ describe("through the gateway", () => {
     expect(fixture.upstream.seen[0].headers["content-encoding"]).toBeUndefined();
   });
 
+  it.each([
+    ["application/json", (i: number) => `{"username":"junk${i}","Username":"ann"}`],
+    ["application/x-www-form-urlencoded", (i: number) => `username=junk${i}&+username=ann`],
+  ])("body:username is missing if an %s body has it in several spellings", async (type, toBody) => {
+    const statuses = await statusesOf("body:username", (i) => {
+      const body = toBody(i);
+      const fields = `Content-Type: ${type}\r\nContent-Length: ${body.length}\r\n`;
+      return `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${fields}\r\n${body}`;
+    });
+    expect(statuses).toEqual(["200", "200", "429"]);
+  });
+
+  it("a body is not read, nor forwarded, that has two types", async () => {
+    // As JSON it names another user each time, as a form always the same.
+    const statuses = await statusesOf("body:username", (i) => {
+      const body = `{"username":"junk${i}","a":"&username=ann&"}`;
+      const types = ["application/json", "application/x-www-form-urlencoded"];
+      const fields = types.map((type) => `Content-Type: ${type}\r\n`).join("");
+      const length = `Content-Length: ${body.length}\r\n`;
+      return `POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${fields}${length}\r\n${body}`;
+    });
+    expect(statuses).toEqual(["400", "400", "400"]);
+    expect(fixture.upstream.seen).toEqual([]);
+  });
+
   it("the address that a trusted proxy names is read, whatever Connection names", async () => {
     const identity = { trustedProxies: ["loopback"], clientAddress: { header: "x-client" } };
     fixture = await startFixture({ rules: [toRule("ip")], config: { identity } });

@@ -149,7 +149,7 @@ export class Verbs {
       const options = { ...toOptions(request.cost, call), hold: true };
       const decided = this.#decide(request, options);
       return andThen(decided, (decision) =>
-        this.#answer(decision, request, toReservation(decision)),
+        this.#answer(decision, request, toReservation(decision, call.token)),
       );
     }
     const limiter = this.#limiterOf(request, call);
@@ -159,7 +159,7 @@ export class Verbs {
     const reserved = limiter.reserve(key, toOptions(request.cost, call));
     return andThen(reserved, (held) => {
       const { commit, cancel } = held;
-      const hold: OpenHold = { kind: "reservation", commit, cancel };
+      const hold: OpenHold = { token: call.token, kind: "reservation", commit, cancel };
       return this.#answerInline(held, key, cost, this.#keep(held.allowed, hold, RESERVATION_MS));
     });
   }
@@ -184,7 +184,7 @@ export class Verbs {
     if (refused !== undefined) return this.#answerInline(refused, key, cost);
     const acquired = limiter.acquire(key, toOptions(request.cost, call));
     return andThen(acquired, (held) => {
-      const hold: OpenHold = { kind: "permit", release: held.release };
+      const hold: OpenHold = { token: call.token, kind: "permit", release: held.release };
       return this.#answerInline(held, key, cost, this.#keep(held.allowed, hold, permitMs));
     });
   }
@@ -336,8 +336,9 @@ function done(): string {
   return DONE;
 }
 
-function toReservation(decision: PolicyDecision): OpenHold {
+function toReservation(decision: PolicyDecision, token: number): OpenHold {
   return {
+    token,
     kind: "reservation",
     commit: (cost) => decision.finish({ cost }),
     cancel: () => decision.cancel(),

@@ -6,6 +6,9 @@ import { decodeWhole } from "../../rules/normalize/percent-decode.js";
 /** A longer header is not read: it has no cookies. Node refuses longer ones anyway. */
 const COOKIES_LENGTH_MAX = 16_384;
 
+/** What a cookie without a name begins with: some parsers read the name in its value, of `=a=1` the cookie `a`. */
+const NAMELESS = /^[\s=]+/;
+
 /**
  * The cookies by name. A name with several different values is left out, since parsers differ in which
  * they use: the first in Node, the last in other languages. Quotes around a value are not part of
@@ -21,10 +24,11 @@ export function parseCookies(
   if (text.length > COOKIES_LENGTH_MAX) return cookies;
   const ambiguous = new Set<string>();
   for (const pair of text.split(";")) {
-    const equals = pair.indexOf("=");
-    const name = pair.slice(0, Math.max(0, equals)).trim();
+    const named = pair.replace(NAMELESS, "");
+    const equals = named.indexOf("=");
+    const name = named.slice(0, Math.max(0, equals)).trim();
     if (name === "") continue;
-    const value = toValue(pair.slice(equals + 1).trim());
+    const value = toValue(named.slice(equals + 1).trim());
     cookies[name] ??= value;
     if (cookies[name] !== value) ambiguous.add(name);
   }

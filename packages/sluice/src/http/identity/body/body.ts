@@ -64,14 +64,17 @@ function isUtf8(parameter: string): boolean {
 
 /**
  * The fields of a body; undefined if it is malformed or not an object. Of a name that a JSON object has
- * twice the last counts, as for every user of `JSON.parse`. A name that a form has twice is left out:
- * applications differ in which value they take. No name is special, `__proto__` neither.
+ * twice the last counts, as for every user of `JSON.parse`. A name that a form has twice is left out, and
+ * so is one that either has in several spellings: applications differ in which value they take. No name is special,
+ * `__proto__` neither.
  */
 export function parseBody(form: BodyForm, bytes: Uint8Array): BodyFields | undefined {
   try {
     // Bytes that are not UTF-8 are read as applications read them: they go on with a substitute.
     const text = new TextDecoder("utf-8").decode(bytes);
-    return form === "json" ? toFields(JSON.parse(text)) : parseForm(text);
+    if (form === "form") return toCertainFields([...new URLSearchParams(text)]);
+    const fields = toFields(JSON.parse(text));
+    return fields === undefined ? undefined : toCertainFields(Object.entries(fields));
   } catch {
     return undefined;
   }
@@ -86,13 +89,23 @@ export function toFields(parsed: unknown): BodyFields | undefined {
   return Object.assign(Object.create(null), parsed);
 }
 
-function parseForm(text: string): BodyFields {
-  const fields: Record<string, string> = Object.create(null);
-  const repeated = new Set<string>();
-  for (const [name, value] of new URLSearchParams(text)) {
-    if (name in fields) repeated.add(name);
-    fields[name] = value;
+/**
+ * The fields without names that come twice, or differ only in case or in blanks around them. Go and .NET read `Username`
+ * as `username`, and PHP reads ` username` so: a caller could be counted by one of them and log in by the other.
+ */
+function toCertainFields(entries: readonly (readonly [string, unknown])[]): BodyFields {
+  const counts = new Map<string, number>();
+  for (const [name] of entries) {
+    const spelt = toSpelling(name);
+    counts.set(spelt, (counts.get(spelt) ?? 0) + 1);
   }
-  for (const name of repeated) delete fields[name];
+  const fields: Record<string, unknown> = Object.create(null);
+  for (const [name, value] of entries) {
+    if (counts.get(toSpelling(name)) === 1) fields[name] = value;
+  }
   return fields;
+}
+
+function toSpelling(name: string): string {
+  return name.trim().toLowerCase();
 }

@@ -152,4 +152,18 @@ describe("a store that is gone", () => {
     }
     expect(store.stats.state).toBe("open");
   });
+
+  it("is noticed as soon if each request waits for the one before to expire", async () => {
+    const { store, clock, settled, inner } = standOn();
+    const startMs = clock.now();
+    inner.mood = "silent";
+    // Only one of these is under way at a time: each is sent because the one before has failed.
+    for (let ms = 0; store.stats.state === "closed"; ms++) {
+      if (ms % 48 === 0) void store.decide(many(1_000));
+      clock.advance(1);
+      await settled();
+    }
+    // Five deadlines of 50 ms.
+    expect(clock.now() - startMs).toBeLessThanOrEqual(250);
+  });
 });

@@ -165,20 +165,23 @@ export class StoreGuard {
     this.#underWay += request.size;
     const take = (value: Sent) => {
       if (!deadlines.end(wait.deadline)) return takeLate(request, value);
-      this.#leave(request.size);
+      this.#underWay -= request.size;
       try {
         wait.resolve(request.accept(value));
       } catch (error) {
         // The store's answer is invalid; the caller must not be left waiting.
-        return this.#fail(wait, error);
+        this.#fail(wait, error);
+        return this.#sendWaiting();
       }
       this.#succeed(ticket);
+      this.#sendWaiting();
     };
     Promise.resolve(sent).then(take, (error: unknown) => {
       // An error that comes after the deadline no longer matters.
       if (!deadlines.end(wait.deadline)) return;
-      this.#leave(request.size);
+      this.#underWay -= request.size;
       this.#fail(wait, error);
+      this.#sendWaiting();
     });
   }
 
@@ -190,18 +193,21 @@ export class StoreGuard {
       return;
     }
     // Whatever becomes of it, other requests don't wait for it.
-    this.#leave(request.size);
+    this.#underWay -= request.size;
     if (request.size > CHARGES_MAX) {
       // A request as large as this may take too long by itself, which says nothing about the store.
       this.breaker.abandon(ticket);
       wait.ticket = NO_TICKET;
     }
     this.#fail(wait, failure);
+    this.#sendWaiting();
   }
 
-  /** Makes room, and sends as many of those that wait as there is room for. */
-  #leave(size: number): void {
-    this.#underWay -= size;
+  /**
+   * Sends as many of those that wait as there is room for. Only after what made room has counted: else the failures of
+   * those that are sent now would count as part of that one.
+   */
+  #sendWaiting(): void {
     for (;;) {
       const next = this.#queue.first;
       if (next === undefined || !this.#hasRoom(next.size)) return;
