@@ -9,8 +9,9 @@ import { type Bench, type Finding, toFinding } from "../bench.js";
 import { type Comparison, type Contender, interleave, type Run, toComparison } from "../harness.js";
 
 const CALLERS = 20;
-const OPERATIONS = 4_000;
-const ROUNDS = 15;
+/** Short rounds, and many: some of them have a collection of garbage, and others none. */
+const OPERATIONS = 2_000;
+const ROUNDS = 61;
 
 const serverPath = fileURLToPath(new URL("../http/server.js", import.meta.url));
 
