@@ -70,11 +70,15 @@ async function startOne(name: ServerName, upstream: number, started: ChildProces
   return port as number;
 }
 
-/** Sends requests at the same random times, whatever becomes of them. */
+/**
+ * Sends requests at the same random times, whatever becomes of them. What comes after the last of them does not count: the
+ * server is no longer overloaded then.
+ */
 async function overloadBy(toClient: ToClient, url: string, round: number): Promise<Seen> {
   const seen: Seen = { useful: 0, refused: 0 };
   const ids = new RandomIds(1, 0x2545f491 * (round + 1));
   const startMs = performance.now();
+  const counted = new Promise<Seen>((resolve) => setTimeout(() => resolve({ ...seen }), ROUND_MS));
   const clients = Array.from({ length: CLIENTS }, async () => {
     const ask = toClient(seen);
     const pending: Promise<void>[] = [];
@@ -86,7 +90,7 @@ async function overloadBy(toClient: ToClient, url: string, round: number): Promi
     await Promise.all(pending);
   });
   await Promise.all(clients);
-  return seen;
+  return counted;
 }
 
 async function call(ask: Ask, url: string, seen: Seen): Promise<void> {
