@@ -66,5 +66,6 @@ function nameCommits(): string {
 }
 
 function secondsSince(ms: number): string {
-  return ((performance.now() - ms) / 1000).toFixed(0);
+  const seconds = (performance.now() - ms) / 1_000;
+  return seconds.toFixed(seconds < 10 ? 1 : 0);
 }

@@ -13,7 +13,7 @@ import {
 } from "./run.js";
 import { scenarioOf, scenarios } from "./scenarios.js";
 import { toReport } from "./shrink.js";
-import { toTable } from "./table.js";
+import { toListing, toTable } from "./table.js";
 import { CONSISTENCIES } from "./world/node.js";
 import { ACROSS } from "./world/regional-policy.js";
 
@@ -44,8 +44,16 @@ for (const run of runs) {
   process.exitCode = EXIT_FAILED;
   console.error(await toReport(run, broken));
 }
-if (!isJson) console.log(toTable(results));
+if (!isJson) console.log(toText(results));
 if (isWriting) writeScalePage(results, process.cwd());
+
+/** All scenarios as a table for a page, one scenario as a list for a terminal. */
+function toText(found: readonly RunResult[]): string {
+  const [{ scenario }] = found;
+  if (found.some((each) => each.scenario !== scenario)) return toTable(found);
+  const { about } = scenarioOf(scenario);
+  return `${scenario}: ${about}\n\n${toListing(found)}\n\nsim/README.md says what the figures mean.`;
+}
 
 function readArguments(): { isJson: boolean; isWriting: boolean; runs: readonly RunOptions[] } {
   try {

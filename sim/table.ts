@@ -1,4 +1,4 @@
-// Results of runs as a table for people.
+// Results of runs for people: as a Markdown table, and as columns in a terminal.
 
 import type { RunResult } from "./run.js";
 
@@ -34,6 +34,27 @@ export function toTable(results: readonly RunResult[]): string {
   const head = COLUMNS.map(([name]) => name);
   const rows = results.map((result) => COLUMNS.map(([, read]) => read(result)));
   return toMarkdown([head, ...rows], 3);
+}
+
+/** So that a line fits a terminal. */
+const RUNS_OF_A_LINE = 5;
+
+/** What runs of one scenario found, for a terminal: a column for each run, and a line for each figure. */
+export function toListing(results: readonly RunResult[]): string {
+  const blocks: string[] = [];
+  for (let at = 0; at < results.length; at += RUNS_OF_A_LINE) {
+    const runs = results.slice(at, at + RUNS_OF_A_LINE);
+    const lines = COLUMNS.slice(1).map(([name, read]) => [name, ...runs.map(read)]);
+    blocks.push(toColumns(lines));
+  }
+  return blocks.join("\n\n");
+}
+
+function toColumns(lines: readonly (readonly string[])[]): string {
+  const widths = lines[0].map((_, i) => Math.max(...lines.map((cells) => cells[i].length)));
+  const pad = (cell: string, i: number) =>
+    i === 0 ? cell.padEnd(widths[0]) : cell.padStart(widths[i]);
+  return lines.map((cells) => cells.map(pad).join("  ")).join("\n");
 }
 
 function toRecovery(recoveryMs: number | undefined): string {

@@ -162,7 +162,9 @@ describe("sluice demo", () => {
     expect(method.err).toContain('--method must be a method, got "PSOT"; did you mean POST?');
     expect((await ask("explain", "--method", "PURGE")).code).toBeLessThan(2);
     const noIp = await ask("explain", "--method", "POST", "--path", "/login");
-    expect(noIp.out).toContain("and onMissing is refuse (ip); pass --ip\n");
+    expect(noIp.out).toContain(
+      "not counted: the rule refuses a request that has no value for its key (ip); pass --ip\n",
+    );
     const facts = join(folder, "facts.json");
     writeFileSync(facts, JSON.stringify({ metod: "POST" }));
     const misspelt = await ask("check", "--facts", facts);
@@ -230,7 +232,7 @@ describe("sluice demo", () => {
     const shown = await sluice([...top, ...admin], { isTty: true, input: "yes" });
     expect(shown.out).toContain("ip:127.0.0.1");
     expect((await ask(...top, "--yes")).out).toContain("ip:127.0.0.1");
-    expect(demo.terminal.err.split("an operator asked for keys in clear")).toHaveLength(2);
+    expect(demo.terminal.err.split("an operator sees keys in clear")).toHaveLength(2);
   });
 });
 

@@ -22,11 +22,13 @@ import {
   type PolicyOptions,
   type RuleSet,
 } from "sluice/rules";
+import { every } from "../base/clock.js";
 import type { Config, RegionsConfig } from "../config/config.js";
 import { regionsOver } from "../config/regions-over.js";
 import { silentTelemetry } from "../telemetry/silent-telemetry.js";
 import type { Telemetry } from "../telemetry/telemetry.js";
 import type { Core } from "./core.js";
+import { logPromotions } from "./home-watch.js";
 import { ListsInForce } from "./lists-in-force.js";
 import { type OpenMmdb, openMmdbFiles } from "./mmdb/mmdb-files.js";
 import { homeReachOf, openHome, openStandby } from "./open-home.js";
@@ -127,6 +129,7 @@ export function createCore(given: Config, options: CoreOptions = {}): OwnedCore 
   followKeys(config, telemetry);
   const { regions } = stores;
   const homeRegion = regions?.standby ? homeControl(regions, { clock }) : undefined;
+  const stopWatch = homeRegion && logPromotions(homeRegion, { log: telemetry.log, every });
   return {
     config,
     configured: given,
@@ -147,6 +150,7 @@ export function createCore(given: Config, options: CoreOptions = {}): OwnedCore 
     ledgerReach: ledger,
     close: async () => {
       keyResolver?.close?.();
+      stopWatch?.();
       homeRegion?.close();
       await Promise.all([policy.close(), blindPolicy?.close()]);
       await closeStores();

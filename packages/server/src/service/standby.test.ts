@@ -115,6 +115,9 @@ describe("services in a home region and in its standby", () => {
     expect(done).toMatchObject({ code: 0, err: "" });
     expect(done.out).toBe("us is home under epoch 2: opens in 2 seconds; the old home is fenced\n");
     for (const each of [eu, us]) await opened(each, "us", 2);
+    expect((await eu.command("regions show")).out).toContain(
+      "\nstandby  the configured home region, since us was promoted; this node is in eu\n",
+    );
     // One limit more, and no more than that.
     expect((await admitted(eu, 4)) + (await admitted(us, 4))).toBe(4);
     const text = await eu.service.core.telemetry.metrics();

@@ -55,7 +55,7 @@ export class ClearKeys {
     const nowMs = readMs();
     if (nowMs - this.#loggedMs < LOG_EVERY_MS) return;
     this.#loggedMs = nowMs;
-    this.#log.warn("an operator asked for keys in clear");
+    this.#log.warn("an operator sees keys in clear, on the dashboard or with --clear-keys");
   }
 }
 

@@ -47,9 +47,13 @@ export function addRegionCommands(program: Command, { terminal, finish }: Comman
 function formatRegions(answer: ReplyOf<"regions">): readonly string[] {
   const { home, epoch, isOpen, homeForMs, isContested, standby, self } = answer;
   const name = home === null ? "unknown" : `${safe(home)} (epoch ${epoch})`;
+  const other =
+    home === standby
+      ? `the configured home region, since ${safe(standby)} was promoted`
+      : `${safe(standby)} as configured`;
   return [
     `home     ${name}, ${describe(isOpen, homeForMs, isContested)}`,
-    `standby  ${safe(standby)} as configured; this node is in ${safe(self)}`,
+    `standby  ${other}; this node is in ${safe(self)}`,
     `fence    ${answer.fenceRefusals} calls of this node were refused by a store that is not home`,
   ];
 }

@@ -124,22 +124,40 @@ function sayCondition({ on, wanted, isMet }: ExplainedCondition, colours: Colour
   return `  ${word}  ${on} ${safe(wanted, KEY_LENGTH_MAX)}`;
 }
 
-function sayKey({ isMatch, key, keyType, notApplied }: ExplainedRule): string[] {
+function sayKey(rule: ExplainedRule): string[] {
+  const { isMatch, keyType, notApplied } = rule;
   if (!isMatch) return [];
-  const counted = `  counted by ${safe(keyType)}${key === null ? "" : `: ${safe(key, KEY_LENGTH_MAX)}`}`;
-  if (notApplied === null) return [counted];
+  const counted = sayCounted(rule);
+  if (notApplied === null) return counted;
   const isMissing = notApplied === "missing" || notApplied === "refused";
-  const lacks = isMissing ? ` (${safe(keyType)}); pass ${toFlags(keyType)}` : "";
-  return [counted, `  not counted: ${WHY_NOT[notApplied]}${lacks}`];
+  const lacks = isMissing ? ` (${safe(keyType)}); pass ${toFlags(keyType).join(" and ")}` : "";
+  return [...counted, `  not counted: ${WHY_NOT[notApplied]}${lacks}`];
 }
 
-/** The options that say what a rule counts by: `--tenant and --user` for `tenant|user`. */
-function toFlags(keyType: string): string {
+function sayCounted({ key, keyType }: ExplainedRule): string[] {
+  if (key === null) return [`  counted by ${safe(keyType)}`];
+  const shown = safe(key, KEY_LENGTH_MAX);
+  if (!isAddressInstead(key, keyType)) return [`  counted by ${safe(keyType)}: ${shown}`];
+  const flags = toFlags(keyType).filter((flag) => flag !== "--ip");
+  const pass = flags.length === 0 ? "" : `; pass ${flags.join(" and ")}`;
+  return [
+    `  counted by ip: ${shown}`,
+    `  not by ${safe(keyType)}: the request has no value for it${pass}`,
+  ];
+}
+
+/** Whether a request is counted by its address because it has no value for part of the rule's key (`onMissing: ip`). */
+function isAddressInstead(key: string, keyType: string): boolean {
+  return keyType !== "ip" && key.startsWith("ip:") && !key.includes("|");
+}
+
+/** The options that say what a rule counts by: `--tenant` and `--user` for `tenant|user`. */
+function toFlags(keyType: string): string[] {
   const flags = keyType.split("|").map((part) => {
     const [kind, name] = part.split(":", 2);
     return FLAGS[kind]?.(safe(name ?? "name", KEY_LENGTH_MAX)) ?? "--facts";
   });
-  return [...new Set(flags)].join(" and ");
+  return [...new Set(flags)];
 }
 
 const FLAGS: Readonly<Record<string, (name: string) => string>> = {
@@ -159,7 +177,7 @@ const WHY_NOT: Readonly<Record<NonNullable<ExplainedRule["notApplied"]>, string>
   "exempt-ip": "the address is exempt",
   "exempt-key": "the key is exempt",
   missing: "the request has no value for the rule's key",
-  refused: "the request has no value for the rule's key, and onMissing is refuse",
+  refused: "the rule refuses a request that has no value for its key",
   rollout: "the key is not in the rollout",
   unlimited: "the caller has no limit",
 };

@@ -13,6 +13,9 @@ import { formatTable } from "./table.js";
 const BAR_WIDTH_MAX = 40;
 const LABELS_WIDTH = 34;
 
+/** A share is said in tenths of a percent. */
+const SHARE_STEPS = 1_000;
+
 /** The lines of the plot. */
 export function formatDemand(suggested: Suggested, columns: number): string[] {
   const { suggestion, counted, uncounted, fromMs, toMs } = suggested;
@@ -26,7 +29,18 @@ export function formatDemand(suggested: Suggested, columns: number): string[] {
       : [`not counted, with another path or no value for the key: ${number(uncounted)}`]),
     "",
     ...plotOf(suggestion, columns),
+    ...sayShare(suggestion),
     ...formatRemarks(suggested),
+  ];
+}
+
+/** That the share is too small for any caller, if it is, since the windows divide it. */
+function sayShare({ callers, refuseAtMost, windows }: Suggestion): string[] {
+  const enough = Math.ceil((windows.length / callers) * SHARE_STEPS) / SHARE_STEPS;
+  if (refuseAtMost === 0 || refuseAtMost * callers >= windows.length || enough >= 1) return [];
+  return [
+    "",
+    `${percent(refuseAtMost)} of ${count(callers, "caller")}, divided among ${windows.length} windows, is less than one caller, so the busiest one sets every limit; --refuse-at-most ${percent(enough)} lets each limit refuse one`,
   ];
 }
 

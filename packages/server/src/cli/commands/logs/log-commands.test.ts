@@ -226,6 +226,18 @@ describe("sluice suggest", () => {
     expect(err).toContain("1 of 2,001 lines malformed");
   });
 
+  it("says which share lets a limit refuse a caller if the given one is too small", async () => {
+    const suggest = (share: string) =>
+      sluice(["suggest", log, "--by", "ip", "--refuse-at-most", share]);
+    const { err, out } = await suggest("3.9%");
+    expect(err).toContain(
+      "3.9% of 100 callers, divided among 4 windows, is less than one caller, so the busiest one sets every limit; --refuse-at-most 4% lets each limit refuse one\n",
+    );
+    expect(out).not.toContain("callers never had");
+    for (const share of ["4%", "0"]) expect((await suggest(share)).err).not.toContain("divided");
+    expect((await suggest("4%")).out).toContain("# 99 of 100 callers never had");
+  });
+
   it.each([50, 80, 200])("draws a plot to scale on a terminal of %d columns", async (columns) => {
     const { err } = await sluice(["suggest", log, "--by", "ip"], { columns });
     const rows = [...err.matchAll(/ ([\d,]+) +(█+)$/gm)].map(([line, number, bar]) => ({

@@ -221,7 +221,7 @@ describe("a rule that regions can't keep", () => {
     [
       "a merged log",
       { across: "merged", limit: { slidingWindowLog: { limit: 9, windowMs: 1_000 } } },
-      "is a slidingWindowLog, which can't be merged",
+      "is a slidingWindowLog, which can't be merged: it is a list, not a count; use a slidingWindowCounter, or across: central",
     ],
     [
       "a merged shaper",

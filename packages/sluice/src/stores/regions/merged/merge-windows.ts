@@ -59,8 +59,11 @@ export function whyNotMerged(limit: Limit): string | undefined {
   if (limit.algorithm === "sketch") {
     return "is a sketch, which can't be merged: it is counted in this process only; use a fixedWindow";
   }
-  if (limit.algorithm === "concurrency" || limit.algorithm === "slidingWindowLog") {
-    return `is a ${limit.algorithm}, which can't be merged: it is a list, not a count; use across: central`;
+  if (limit.algorithm === "slidingWindowLog") {
+    return "is a slidingWindowLog, which can't be merged: it is a list, not a count; use a slidingWindowCounter, or across: central";
+  }
+  if (limit.algorithm === "concurrency") {
+    return "is a concurrency, which can't be merged: it is a list, not a count; use across: central";
   }
   if (limit.algorithm === "fixedWindow" && limit.align === "first") {
     return "starts with the first request, which can't be merged: each region would have windows of its own; use align: epoch or key";
