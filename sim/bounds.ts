@@ -1,7 +1,7 @@
 // What each consistency and each way of agreeing across regions promises about the most units that one caller can be above
 // its limit (docs/guides/leases.md and regions.md say the same in words). A run that exceeds it has found a defect.
 
-import type { Limit } from "sluice";
+import { eventual, type Limit, memoryStore } from "sluice";
 import type { RunResult } from "./run.js";
 import type { Scenario } from "./scenario.js";
 import { percent } from "./table.js";
@@ -47,10 +47,22 @@ function boundOfLimit(limit: Limit, scenario: Scenario, options: WorldOptions): 
     case "leased":
       return forgotten + perMs * leaseMs;
     case "eventual":
+      return scenario.faults === undefined ? declaredByEventual(limit, options) : undefined;
     case "local":
-      // Bounded by the number of processes, for as long as they reach the store: measured, and reported.
-      return undefined;
+      // A window has the whole limit in each process. The debt of a bucket grows for as long as all of them admit.
+      return "refill" in limit || scenario.faults !== undefined
+        ? undefined
+        : (options.nodes - 1) * limit.capacity;
   }
+}
+
+/**
+ * What the store itself declares, for exchanges that take no longer than a call may. Faults void it: processes that can't
+ * exchange count alone, and one that starts again has forgotten what it heard.
+ */
+function declaredByEventual(limit: Limit, { nodes, syncMs, timeoutMs }: WorldOptions): number {
+  const store = memoryStore({ keysMax: 1 });
+  return eventual(store, { nodes, syncMs }).overshootMax(limit, timeoutMs);
 }
 
 /** What is wrong with a run: a promise that it broke, in words; undefined if it kept them all. */
