@@ -1,6 +1,6 @@
 // Worker processes: copies of this program that share its listening sockets, by Node's cluster module.
 
-import cluster from "node:cluster";
+import cluster, { type Worker } from "node:cluster";
 import type { EventEmitter } from "node:events";
 import { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
@@ -11,6 +11,7 @@ import {
   processChannel,
 } from "./channel/channel.js";
 import { WORKER_VARIABLE } from "./channel/control-messages.js";
+import { watchHandedConnections } from "./handed-connections.js";
 
 const MAIN = fileURLToPath(new URL("./worker/worker-main.js", import.meta.url));
 
@@ -40,6 +41,7 @@ export function forkWorker(hasFile: boolean): WorkerProcess {
   const program = hasFile ? { exec: MAIN, args: [] } : {};
   cluster.setupPrimary({ serialization: "advanced", stdio: [...STDIO], ...program });
   const worker = cluster.fork({ [WORKER_VARIABLE]: "1" });
+  watchHandedConnections(worker.process, () => hasOtherThan(worker));
   return {
     pid: worker.process.pid,
     channels: {
@@ -53,6 +55,13 @@ export function forkWorker(hasFile: boolean): WorkerProcess {
     },
     kill: () => worker.process.kill("SIGKILL"),
   };
+}
+
+/** Whether a connection that `worker` has not taken can go to another one. */
+function hasOtherThan(worker: Worker): boolean {
+  return Object.values(cluster.workers ?? {}).some(
+    (each) => each !== undefined && each !== worker && each.isConnected(),
+  );
 }
 
 /** The channels of this process, which {@link forkWorker} started, to its primary. */

@@ -28,10 +28,7 @@ export interface LoadOptions {
 }
 
 const FAILURES_KEPT_MAX = 1_000;
-/**
- * How long an answer may take on a machine with other work. It has to end: a connection that is handed to a worker
- * which dies before it takes it stays open in the primary, and no process answers.
- */
+/** How long an answer may take on a machine with other work. */
 const ANSWER_MS_MAX = 60_000;
 
 /** Starts clients that ask `url` until they are stopped. */

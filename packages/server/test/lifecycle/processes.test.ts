@@ -55,6 +55,37 @@ describe("a worker that dies", () => {
     const tally = await load.stop();
     expect(countOf(tally, 200)).toBeLessThanOrEqual(200);
     expect(countOf(tally, 200)).toBeGreaterThan(100);
+    expect(tally.failures).not.toContain("no answer");
+  });
+});
+
+describe("a worker that dies before it has taken a connection", () => {
+  it("leaves it to another worker, and the client gets its answer", async () => {
+    const served = serve(2, rulesOf(200));
+    const gateway = await served.url("gateway");
+    await expect.poll(() => served.workerPids.length).toBe(2);
+    const [stopped] = served.workerPids;
+    process.kill(stopped, "SIGSTOP");
+    const answers: (number | string)[] = [];
+    // The primary hands connections out in turns: one of three at least waits for the stopped worker.
+    const asked = Promise.all(
+      Array.from({ length: 3 }, async () => answers.push(await ask(gateway))),
+    );
+    await expect.poll(() => answers.length).toBe(2);
+    process.kill(stopped, "SIGKILL");
+    await asked;
+    expect(answers).toEqual([200, 200, 200]);
+  });
+
+  it("has it closed if all workers die", async () => {
+    const served = serve(2, rulesOf(200));
+    const gateway = await served.url("gateway");
+    await expect.poll(() => served.workerPids.length).toBe(2);
+    for (const pid of served.workerPids) process.kill(pid, "SIGSTOP");
+    const asked = Promise.all([ask(gateway), ask(gateway), ask(gateway)]);
+    await (await fetch(`${await served.url("admin")}/metrics`)).text();
+    for (const pid of served.workerPids) process.kill(pid, "SIGKILL");
+    expect(await asked).toEqual(["ECONNRESET", "ECONNRESET", "ECONNRESET"]);
   });
 });
 

@@ -134,7 +134,8 @@ describe("three regions with a Redis server each", () => {
     const us = policyIn("us", { ...rule, timeoutMs: 200 });
     // A busy machine must not make it look cut off.
     const ap = policyIn("ap", { ...rule, timeoutMs: 5_000 });
-    expect((await us.admit(facts)).allowed).toBe(true);
+    // Once at least, whatever else the machine does.
+    await expect.poll(async () => (await us.admit(facts)).allowed, { timeout: 15_000 }).toBe(true);
     way("us").partition();
     expect(await us.admit(facts)).toMatchObject({ allowed: false });
     expect((await ap.admit(facts)).allowed).toBe(true);
