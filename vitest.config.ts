@@ -1,6 +1,6 @@
 // One test run for the whole workspace, with a time limit that leaves room for long property runs on a busy machine.
 // Starting a process and loading the sources again for each of 590 files took a quarter of a run. So most tests
-// share three processes, one after the other. Those that need a process to themselves have one.
+// share four processes, one after the other. Those that need a process to themselves have one.
 
 import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
@@ -98,8 +98,8 @@ export default defineConfig({
     globalSetup: "packages/test-servers/src/global-setup.ts",
     sequence: { sequencer: LongFirst },
     pool: "forks",
-    // One more than the smallest machine has processors, for when tests wait for servers and databases.
-    maxWorkers: 3,
+    // Two more than the smallest machine has processors, for when tests wait for servers and databases.
+    maxWorkers: 4,
     // Tests that wait for a server's answers rather than for the processor run beside each other.
     maxConcurrency: 16,
     // How long a poll continues, unless it says so itself: a busy machine is not a failure.
