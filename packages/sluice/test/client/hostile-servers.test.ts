@@ -63,7 +63,7 @@ describe("a client of a server", () => {
   ])(
     "that refuses with %s does not turn the response into an error",
     async (_what, line, status, reason) => {
-      const fields = ["X-Should-Retry: true", 'RateLimit: "a";r=0;t=5', "Content-Length: 2"];
+      const fields = ["X-Should-Retry: true", 'RateLimit: "a";r=0;t=1', "Content-Length: 2"];
       const url = await serve((socket) => {
         socket.end(`HTTP/1.1 ${line}\r\n${fields.join("\r\n")}\r\n\r\nno`);
       });
