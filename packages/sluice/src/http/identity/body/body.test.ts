@@ -53,6 +53,12 @@ describe("the fields of a body", () => {
     ["form", "a=1&A=2&b=3", { b: "3" }],
     ["form", "a=1&+a=2&a%20=2", {}],
     ["form", "a=1&a=2&A=3", {}],
+    ["form", "my_id=1&my.id=2&b=3", { b: "3" }],
+    ["form", "my_id=1&my%20id=2&my+id=2", {}],
+    ["form", "my_id=1&my%5Bid=2", {}],
+    ["form", "a=1&a%00x=2&b=3", { b: "3" }],
+    ["form", "a[x]=1&a[y]=2", { "a[x]": "1", "a[y]": "2" }],
+    ["json", '{"my_id":1,"my.id":2}', { my_id: 1, "my.id": 2 }],
     ["form", "", {}],
     ["form", "a", { a: "" }],
   ])("of the %s %j are %j", (form, text, fields) => {
