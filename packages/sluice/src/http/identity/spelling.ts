@@ -1,9 +1,14 @@
 // Names of fields that some application takes for one another. A caller that sends such a field beside the counted one
 // could be counted by the one and be served by the other, so fields of one spelling are read together.
 
-/** How a name is read where case and blanks around it don't matter: Go and .NET read `Account` as `account`. */
+import { foldCase } from "../../rules/normalize/normalize-string.js";
+
+/**
+ * How a name is read where case and blanks around it don't matter: Go and .NET read `Account` as `account`, and to Go the
+ * old long s (`ſ`) is an `s`.
+ */
 export function toSpelling(name: string): string {
-  return name.trim().toLowerCase();
+  return foldCase(name.trim());
 }
 
 /**
