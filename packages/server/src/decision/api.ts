@@ -132,7 +132,12 @@ export class DecisionApi {
     if (typeof answer === "string") this.#send(exchange, answer, startMs);
     else {
       answer
-        .then((text) => this.#send(exchange, text, startMs))
+        .then((text) => {
+          const { isGone } = exchange;
+          this.#send(exchange, text, startMs);
+          // No one has the id of what it holds.
+          return isGone ? endpoint.undo?.(text) : undefined;
+        })
         .catch((error) => this.#fail(exchange, error));
     }
   }

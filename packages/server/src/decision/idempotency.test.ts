@@ -100,8 +100,9 @@ it.each(["8e03978e", '"', '""', '"a"b"', '"\u00fc"', `"${"x".repeat(256)}"`])(
 );
 
 describe("kept answers", () => {
-  const ended = (kept: Idempotency, name: string, body = "{}") => {
-    const asked = { owner: name, print: name };
+  const of = (name: string, token = 0) => ({ token, owner: name, print: name });
+  const ended = (kept: Idempotency, name: string, body = "{}", token = 0) => {
+    const asked = of(name, token);
     expect(kept.begin(asked)).toBeUndefined();
     kept.end(asked, { status: 200, body });
   };
@@ -110,8 +111,20 @@ describe("kept answers", () => {
     const kept = new Idempotency(() => 0);
     for (let i = 0; i <= 10_000; i++) ended(kept, `${i}`);
     expect(kept.size).toBe(10_000);
-    expect(kept.begin({ owner: "1", print: "1" })).toBeDefined();
-    expect(kept.begin({ owner: "0", print: "0" })).toBeUndefined();
+    expect(kept.begin(of("1"))).toBeDefined();
+    expect(kept.begin(of("0"))).toBeUndefined();
+  });
+
+  it("of a caller that sends ever more keys replace its own oldest, and none of another's", () => {
+    const kept = new Idempotency(() => 0);
+    ended(kept, "theirs", "{}", 1);
+    for (let i = 0; i < 11_000; i++) ended(kept, `${i}`);
+    expect(kept.size).toBe(10_000);
+    const body = "x".repeat(8 * 1_024 * 1_024);
+    for (let i = 0; i < 10; i++) ended(kept, `long ${i}`, body);
+    expect(kept.begin(of("theirs", 1))).toBeDefined();
+    expect(kept.begin(of("long 9"))).toBeDefined();
+    expect(kept.begin(of("0"))).toBeUndefined();
   });
 
   it("are 64 Mi characters at most together", () => {

@@ -6,9 +6,12 @@ import { createHash } from "node:crypto";
 import { BoundedMap } from "sluice";
 import { ServerError, show } from "../base/errors.js";
 
-/** The most answers that are kept; beyond it the oldest is dropped. */
+/**
+ * The most answers that are kept; beyond it the caller (identified by token) with the most of them loses its oldest. So a
+ * caller that sends ever more keys can't take away the answers of others, whose requests would be carried out twice.
+ */
 const ANSWERS_MAX = 10_000;
-/** The most characters of all kept answers; beyond it the oldest are dropped. */
+/** The most characters of all kept answers; beyond it the caller with the most characters loses its oldest. */
 const ANSWERS_LENGTH_MAX = 64 * 1_024 * 1_024;
 /** How long an answer is kept, in milliseconds. */
 export const ANSWER_MS = 60_000;
@@ -25,8 +28,33 @@ interface KeptEntry extends KeptAnswer {
   readonly untilMs: number;
 }
 
+/** The answers of one caller by owner, the oldest first. Without a bound of their own: that of all callers holds. */
+class CallerAnswers {
+  readonly byOwner = new BoundedMap<string, KeptEntry>(Number.POSITIVE_INFINITY);
+  /** The characters of all of them. */
+  length = 0;
+
+  add(owner: string, entry: KeptEntry): void {
+    this.drop(owner);
+    this.byOwner.set(owner, entry);
+    this.length += entry.body.length;
+  }
+
+  drop(owner: string): void {
+    this.length -= this.byOwner.get(owner)?.body.length ?? 0;
+    this.byOwner.delete(owner);
+  }
+
+  dropOldest(): void {
+    const [[oldest]] = this.byOwner;
+    this.drop(oldest);
+  }
+}
+
 /** A request with an idempotency key. */
 export interface IdempotentRequest {
+  /** The place of the token that it came with. */
+  readonly token: number;
   /** The key, and the token that it came with. */
   readonly owner: string;
   /** A hash of the key and the whole request. Also serves as a request id. */
@@ -36,10 +64,10 @@ export interface IdempotentRequest {
 /** Kept answers. */
 export class Idempotency {
   readonly #nowMs: () => number;
-  readonly #answers = new BoundedMap<string, KeptEntry>(ANSWERS_MAX);
+  /** By the place of its token. */
+  readonly #callers = new Map<number, CallerAnswers>();
   // Bounded by the requests that are under way.
   readonly #underWay = new Map<string, string>();
-  #length = 0;
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
@@ -47,7 +75,7 @@ export class Idempotency {
 
   /** How many answers are kept. */
   get size(): number {
-    return this.#answers.size;
+    return this.#sum(sizeOf);
   }
 
   /**
@@ -55,9 +83,9 @@ export class Idempotency {
    *
    * @throws ServerError if the key was used with another request, or the first one is under way.
    */
-  begin({ owner, print }: IdempotentRequest): KeptAnswer | undefined {
+  begin({ token, owner, print }: IdempotentRequest): KeptAnswer | undefined {
     const pending = this.#underWay.get(owner);
-    const kept = this.#answers.get(owner);
+    const kept = this.#callers.get(token)?.byOwner.get(owner);
     const known = pending ?? (kept !== undefined && this.#isFresh(kept) ? kept.print : undefined);
     if (known !== undefined && known !== print) {
       throw new ServerError("SLUICE_KEY_REUSED", "send another key with it");
@@ -69,29 +97,49 @@ export class Idempotency {
   }
 
   /** Ends a request with its answer, which is kept unless the service failed. */
-  end({ owner, print }: IdempotentRequest, { status, body }: KeptAnswer): void {
+  end({ token, owner, print }: IdempotentRequest, { status, body }: KeptAnswer): void {
     this.#underWay.delete(owner);
     if (status >= 500) return;
-    this.#forget(owner);
-    const entry = { print, status, body, untilMs: this.#nowMs() + ANSWER_MS };
-    const evicted = this.#answers.set(owner, entry);
-    this.#length += body.length - (evicted?.body.length ?? 0);
-    for (const [oldest, kept] of this.#answers) {
-      if (this.#length <= ANSWERS_LENGTH_MAX && this.#isFresh(kept)) break;
-      this.#forget(oldest);
-    }
+    const caller = this.#callers.get(token) ?? new CallerAnswers();
+    this.#callers.set(token, caller);
+    caller.add(owner, { print, status, body, untilMs: this.#nowMs() + ANSWER_MS });
+    this.#sweep();
+    while (this.#sum(sizeOf) > ANSWERS_MAX) this.#callerWithMost(sizeOf).dropOldest();
+    while (this.#sum(lengthOf) > ANSWERS_LENGTH_MAX) this.#callerWithMost(lengthOf).dropOldest();
   }
 
   #isFresh({ untilMs }: KeptEntry): boolean {
     return untilMs > this.#nowMs();
   }
 
-  #forget(owner: string): void {
-    const entry = this.#answers.get(owner);
-    if (entry === undefined) return;
-    this.#answers.delete(owner);
-    this.#length -= entry.body.length;
+  /** Forgets answers whose time is over. */
+  #sweep(): void {
+    for (const caller of this.#callers.values()) {
+      for (const [owner, kept] of caller.byOwner) {
+        if (this.#isFresh(kept)) break;
+        caller.drop(owner);
+      }
+    }
   }
+
+  /** Looks at every caller: there are as many as tokens, which is few. */
+  #sum(of: (caller: CallerAnswers) => number): number {
+    let sum = 0;
+    for (const caller of this.#callers.values()) sum += of(caller);
+    return sum;
+  }
+
+  #callerWithMost(of: (caller: CallerAnswers) => number): CallerAnswers {
+    return [...this.#callers.values()].reduce((a, b) => (of(b) > of(a) ? b : a));
+  }
+}
+
+function sizeOf({ byOwner }: CallerAnswers): number {
+  return byOwner.size;
+}
+
+function lengthOf({ length }: CallerAnswers): number {
+  return length;
 }
 
 /**
@@ -106,9 +154,10 @@ export function toIdempotentRequest(
   asked: { readonly token: number; readonly path: string; readonly body: Buffer },
 ): IdempotentRequest {
   const key = readString(field);
-  const owner = `${asked.token}:${key}`;
+  const { token } = asked;
+  const owner = `${token}:${key}`;
   const hash = createHash("sha256").update(`${owner}\n${asked.path}\n`).update(asked.body);
-  return { owner, print: hash.digest("base64url") };
+  return { token, owner, print: hash.digest("base64url") };
 }
 
 /** A String of RFC 9651: printable ASCII in quotes, with `\"` and `\\` for those two. */

@@ -3,6 +3,7 @@
 // /rate_limit`, and usage-report-cache.ts bounds how often the database is read.
 
 import { type ReportCaller, toJsonReply } from "sluice/http";
+import { toShedResponse } from "sluice/load-shedding";
 import type { Facts } from "sluice/rules";
 import type { Core } from "../core/core.js";
 import type { LedgerReader } from "../ledger/queries/ledger-reader.js";
@@ -29,7 +30,7 @@ export function toUsageReport({
       const nowMs = clock.wall?.() ?? clock.now();
       return readTenant(ledger, { tenant, timeZone, nowMs });
     });
-    return report === undefined ? BUSY : toJsonReply(report);
+    return report === undefined ? toShedResponse("overloaded", BUSY) : toJsonReply(report);
   };
 }
 
@@ -63,16 +64,11 @@ async function readTenant(
   };
 }
 
-const TITLES = { 403: "Forbidden", 404: "Not Found", 503: "Service Unavailable" };
+const TITLES = { 403: "Forbidden", 404: "Not Found" };
 
 function refuse(status: keyof typeof TITLES, detail: string) {
   return toJsonReply({ type: "about:blank", title: TITLES[status], status, detail }, status);
 }
 
-/** The answer while more tenants ask than can be read soon. */
-const BUSY = toBusy();
-
-function toBusy() {
-  const { fields, ...reply } = refuse(503, "the usage of many others is being read; try again");
-  return { ...reply, fields: [...fields, "Retry-After", "5"] };
-}
+/** When to come back while more tenants ask than can be read soon: not all at the same time. */
+const BUSY = { retryAfterMs: 5_000, jitterMsMax: 5_000 };

@@ -87,6 +87,15 @@ function toPathname(target: string): string {
   return URL.canParse(target, "http://base") ? new URL(target, "http://base").pathname : "";
 }
 
+/** The path without escapes, by which Python's servers route: WSGI and ASGI pass on no other. */
+function toDecoded(target: string): string {
+  try {
+    return decodeURIComponent(target.split("?")[0]);
+  } catch {
+    return "";
+  }
+}
+
 const LENIENT = {
   caseSensitive: false,
   ignoreTrailingSlash: true,
@@ -104,6 +113,7 @@ const servers: readonly [name: string, start: Start][] = [
   ["Koa, by ctx.path", startKoa],
   ["node:http, by URL.pathname", startNode(toPathname)],
   ["node:http, by what is before the query", startNode((target) => target.split("?")[0])],
+  ["node:http, by the decoded path", startNode(toDecoded)],
 ];
 
 const PATHS = ["/login", "/users/1", "/users/", "/a/x/b", "/a//b", "/files/x", "/t/deep", "/"];
@@ -129,6 +139,7 @@ function toTargets(): readonly string[] {
   for (const path of PATHS) {
     targets.add(path.toUpperCase());
     targets.add(`*${path.slice(1)}`);
+    targets.add(`/${path.slice(1).replaceAll("/", "%2F")}`);
     for (const host of HOSTS) targets.add(host + path);
     for (const at of placesIn(path)) {
       for (const piece of PIECES) targets.add(path.slice(0, at) + piece + path.slice(at));

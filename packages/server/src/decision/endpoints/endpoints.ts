@@ -33,6 +33,8 @@ export interface Endpoint {
   readonly examples: Readonly<Record<string, unknown>>;
   /** Reads a body and answers with JSON. @throws ServerError or InputError if the body can't be used. */
   run(body: Buffer, call: VerbCall): MaybePromise<string>;
+  /** Undoes what an answer reports that its caller can't get any more; undefined: nothing has to be undone. */
+  readonly undo?: ((answer: string) => MaybePromise<unknown>) | undefined;
 }
 
 const facts = { method: "GET", path: "/api/items", ip: "203.0.113.10", user: "42" };
@@ -78,6 +80,7 @@ export function toEndpoints(
       answer: "Answer",
       examples: { rules: { facts, cost: 5 }, limit: { ...own, cost: 20 } },
       run: (request, call) => verbs.reserve(request, call),
+      undo: (held) => verbs.cancel(held),
     }),
     endpoint("/v1/commit", "Settles the real cost of a reservation.", inputs.settle, {
       answer: "Done",
@@ -93,6 +96,7 @@ export function toEndpoints(
       answer: "Answer",
       examples: { limit: twoConcurrent },
       run: (request, call) => verbs.acquire(request, call),
+      undo: (held) => verbs.release(held),
     }),
     endpoint("/v1/release", "Gives a permit back.", inputs.held, {
       answer: "Done",
@@ -198,9 +202,11 @@ function endpoint<T>(
     readonly answer: AnswerName;
     readonly examples: Readonly<Record<string, unknown>>;
     readonly run: (request: T, call: VerbCall) => MaybePromise<string>;
+    /** Gives back what an answer holds. */
+    readonly undo?: (held: { readonly id: string }) => MaybePromise<unknown>;
   },
 ): Endpoint {
-  const { answer, examples, run } = rest;
+  const { answer, examples, run, undo } = rest;
   return {
     path,
     summary,
@@ -208,7 +214,17 @@ function endpoint<T>(
     answer,
     examples,
     run: (body, call) => run(readToFirstProblem(input, parseJson(body)), call),
+    undo: undo && ((text) => undoHold(text, undo)),
   };
+}
+
+/** A refusal has no id. */
+function undoHold(
+  answer: string,
+  undo: (held: { readonly id: string }) => MaybePromise<unknown>,
+): MaybePromise<unknown> {
+  const { id } = JSON.parse(answer) as { readonly id?: string };
+  return id === undefined ? undefined : undo({ id });
 }
 
 function isMany<T>(read: T | readonly T[]): read is readonly T[] {

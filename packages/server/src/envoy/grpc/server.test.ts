@@ -12,8 +12,11 @@ import { CONNECTION_BYTES_MAX, MESSAGE_BYTES_MAX } from "./message.js";
 import { fail, reply, STATUS } from "./replies.js";
 import { type GrpcMethod, GrpcServer } from "./server.js";
 
+const answers: (() => void)[] = [];
+
 const methods = new Map<string, GrpcMethod>([
   ["/echo", reply],
+  ["/later", (stream, message) => void answers.push(() => reply(stream, message))],
   ["/fail", (stream) => fail(stream, STATUS.notFound, "100% não\n\ud800")],
   [
     "/throw",
@@ -172,6 +175,34 @@ it("resets a call whose message does not come, and no other", async () => {
   await closed;
   expect(slow.rstCode).toBe(8);
   expect(server.waitingCount).toBe(0);
+  expect(await ask(session, hello)).toMatchObject({ status: 0 });
+});
+
+it("resets a call whose answer is not taken, and none that is not answered yet", async () => {
+  const { session, port } = await open({ slowCallMs: 100 });
+  const working = begin(session, { ":path": "/later" });
+  const answer = read(working);
+  working.end(hello);
+  await vi.waitUntil(() => answers.length === 1);
+  // Nothing but headers fits into a window of 0 bytes.
+  const deaf = connect(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } });
+  later(() => deaf.destroy());
+  const stuck = begin(deaf);
+  const closed = once(stuck, "close");
+  stuck.end(hello);
+  await closed;
+  expect(stuck.rstCode).toBe(8);
+  answers.splice(0).forEach((send) => void send());
+  expect(await answer).toMatchObject({ status: 0, body: hello });
+});
+
+it("closes a connection whose client says nothing, and none that is idle", async () => {
+  const { session, port } = await open({ slowCallMs: 100 });
+  expect(await ask(session, hello)).toMatchObject({ status: 0 });
+  const silent = connectSocket(port, "127.0.0.1");
+  silent.resume();
+  await once(silent, "close");
+  expect(session.closed).toBe(false);
   expect(await ask(session, hello)).toMatchObject({ status: 0 });
 });
 

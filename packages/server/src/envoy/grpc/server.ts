@@ -28,7 +28,7 @@ export type GrpcMethod = (stream: ServerHttp2Stream, message: Buffer) => void;
 const STREAMS_MAX = 1_000;
 /** The most connections at a time; further ones are closed. */
 const CONNECTIONS_MAX = 10_000;
-/** How long a message may take to come, by default. */
+/** How long a client may take over each step of a call, by default. */
 const SLOW_CALL_MS = 10_000;
 /** How long a TLS handshake may take; Node's own bound is two minutes. */
 const HANDSHAKE_MS_MAX = 10_000;
@@ -37,7 +37,10 @@ const CANCEL = 8;
 
 /** What a server may be given. */
 export interface GrpcOptions {
-  /** A call whose message has not come after one to two of these is reset. Default 10,000. */
+  /**
+   * A call is reset if its message has not come, or its answer was not taken, after one to two of these; a connection on
+   * which nothing of HTTP/2 has come is closed. Default 10,000.
+   */
   readonly slowCallMs?: number | undefined;
   /** Default: in clear. */
   readonly tls?: EnvoyTlsConfig | undefined;
@@ -52,8 +55,12 @@ export class GrpcServer {
   readonly #methods: ReadonlyMap<string, GrpcMethod>;
   /** Those that are open, and what the calls on each hold. */
   readonly #sessions = new Map<ServerHttp2Session, HeldBytes>();
+  /** Those whose client has said nothing yet, by the period in which they began. */
+  readonly #silent = new Map<ServerHttp2Session, number>();
   /** Calls whose message is not there yet, by the period in which they began. */
   readonly #waiting = new Map<ServerHttp2Stream, number>();
+  /** Calls whose message is there, by the latest period in which they were not answered yet. */
+  readonly #answering = new Map<ServerHttp2Stream, number>();
   #period = 0;
   readonly #stopSweeping: () => void;
 
@@ -136,7 +143,13 @@ export class GrpcServer {
 
   #keep(session: ServerHttp2Session): void {
     this.#sessions.set(session, new HeldBytes());
-    session.on("close", () => this.#sessions.delete(session));
+    this.#silent.set(session, this.#period);
+    // A client begins with its settings.
+    session.once("remoteSettings", () => this.#silent.delete(session));
+    session.on("close", () => {
+      this.#sessions.delete(session);
+      this.#silent.delete(session);
+    });
   }
 
   #take(stream: ServerHttp2Stream, headers: IncomingHttpHeaders): void {
@@ -146,6 +159,7 @@ export class GrpcServer {
     // A call that is reset has no end.
     stream.on("close", () => {
       this.#waiting.delete(stream);
+      this.#answering.delete(stream);
       body.drop();
     });
     const method = this.#methodOf(stream, headers);
@@ -166,6 +180,7 @@ export class GrpcServer {
     });
     stream.on("end", () => {
       this.#waiting.delete(stream);
+      this.#answering.set(stream, this.#period);
       if (!body.isDropped) answer(stream, method, body, encoding);
     });
   }
@@ -190,6 +205,12 @@ export class GrpcServer {
   #sweep(): void {
     const period = ++this.#period;
     for (const [stream, began] of this.#waiting) if (period - began > 1) stream.close(CANCEL);
+    for (const [stream, since] of this.#answering) {
+      // Answers of methods that take long, or of which more follows, are not late.
+      if (!stream.writableEnded) this.#answering.set(stream, period);
+      else if (period - since > 1) stream.close(CANCEL);
+    }
+    for (const [session, began] of this.#silent) if (period - began > 1) session.destroy();
   }
 }
 

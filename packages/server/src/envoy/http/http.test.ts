@@ -2,6 +2,9 @@ import { memoryStore } from "sluice";
 import { connectTo, rawExchange } from "sluice-test-servers";
 import { describe, expect, it, vi } from "vitest";
 import { HeldStore, later, openWith } from "../../../test/envoy-harness.js";
+import type { Decider } from "../decider.js";
+import { Health } from "../grpc/health.js";
+import { openHttp } from "./http.js";
 
 const FILE = `
 domain: web
@@ -169,6 +172,20 @@ it("decides the requests of a connection one after the other, even if they arriv
   const answers = await client.until((seen) => seen.split("statuses").length === 4);
   const statuses = [...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status);
   expect(statuses).toEqual(["200", "429", "429"]);
+});
+
+it("has no more connections than it may, and another one when one has ended", async () => {
+  const listen = { host: "127.0.0.1", port: 0 };
+  const server = await openHttp(listen, {} as Decider, new Health(), 1);
+  later(() => server.close());
+  const asked = "GET /healthcheck HTTP/1.1\r\nHost: a\r\n\r\n";
+  const first = await connectTo(server.url);
+  await first.send(asked).until((seen) => seen.endsWith("OK"));
+  expect(await rawExchange(server.url, asked)).toBe("");
+  first.end();
+  await expect
+    .poll(() => fetch(`${server.url}/healthcheck`).then((r) => r.status, String))
+    .toBe(200);
 });
 
 it("/healthcheck answers 200, 500 before it drains, and sends clients away when it does", async () => {

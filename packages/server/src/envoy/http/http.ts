@@ -21,6 +21,8 @@ import { toJson, toRequest } from "./json.js";
 /** Until a whole request has to be there. */
 const REQUEST_MS_MAX = 10_000;
 const KEEP_ALIVE_MS = 65_000;
+/** The most connections at a time, as for gRPC; further ones are closed. */
+const CONNECTIONS_MAX = 10_000;
 /** How often a server that drains closes connections that have become idle. */
 const IDLE_LOOK_MS = 250;
 
@@ -37,6 +39,7 @@ export async function openHttp(
   listen: ListenAddress,
   decider: Decider,
   health: Health,
+  connectionsMax: number = CONNECTIONS_MAX,
 ): Promise<HttpListener> {
   const context: Context = { decider, health, isLocal: isLoopback(listen.host), isDraining: false };
   const server = createServer((request, response) =>
@@ -44,6 +47,7 @@ export async function openHttp(
   );
   // By default, Node silently drops headers beyond a maximum.
   server.maxHeadersCount = 0;
+  server.maxConnections = connectionsMax;
   server.requestTimeout = REQUEST_MS_MAX;
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   const url = `http://${await listenAt(server, listen, "envoy.http")}`;

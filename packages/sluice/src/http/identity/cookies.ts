@@ -2,6 +2,7 @@
 // session that the application will see.
 
 import { decodeWhole } from "../../rules/normalize/percent-decode.js";
+import { toVariableSpelling } from "./spelling.js";
 
 /** A longer header is not read: it has no cookies. Node refuses longer ones anyway. */
 const COOKIES_LENGTH_MAX = 16_384;
@@ -11,7 +12,8 @@ const NAMELESS = /^[\s=]+/;
 
 /**
  * The cookies by name. A name with several different values is left out, since parsers differ in which
- * they use: the first in Node, the last in other languages. Quotes around a value are not part of
+ * they use: the first in Node, the last in other languages. Names in several spellings are one name: .NET does not
+ * distinguish case, and PHP reads `session.id` as `session_id`. Quotes around a value are not part of
  * it, and percent-escapes are decoded, or a value written in another way would be another one (what
  * can't be decoded stays as it is). No name is special, `__proto__` neither.
  */
@@ -22,17 +24,22 @@ export function parseCookies(
   const text = typeof lines === "string" ? lines : lines.join("; ");
   const cookies: Record<string, string> = Object.create(null);
   if (text.length > COOKIES_LENGTH_MAX) return cookies;
-  const ambiguous = new Set<string>();
+  /** The first value of each spelling; undefined where another one came after it. */
+  const values = new Map<string, string | undefined>();
   for (const pair of text.split(";")) {
     const named = pair.replace(NAMELESS, "");
     const equals = named.indexOf("=");
     const name = named.slice(0, Math.max(0, equals)).trim();
     if (name === "") continue;
     const value = toValue(named.slice(equals + 1).trim());
-    cookies[name] ??= value;
-    if (cookies[name] !== value) ambiguous.add(name);
+    const spelt = toVariableSpelling(name);
+    if (values.has(spelt) && values.get(spelt) !== value) values.set(spelt, undefined);
+    else values.set(spelt, value);
+    cookies[name] = value;
   }
-  for (const name of ambiguous) delete cookies[name];
+  for (const name in cookies) {
+    if (values.get(toVariableSpelling(name)) === undefined) delete cookies[name];
+  }
   return cookies;
 }
 

@@ -238,6 +238,12 @@ describe("API keys", () => {
     ["two lines", { headers: { "x-api-key": ["a", "b"] } }],
     ["two lines that came as one", { headers: { "x-api-key": "a, b" } }],
     ["two parameters", { target: "/?api_key=a&api_key=b" }],
+    ["another spelling of the parameter", { target: "/?api_key=a&api.key=b" }],
+    [
+      "a key in a header and another spelling of the parameter",
+      { headers: { "x-api-key": "a" }, target: "/?API_KEY=b" },
+    ],
+    ["only another spelling of the parameter", { target: "/?Api_Key=a" }],
     ["another one in the query", { headers: { "x-api-key": "a" }, target: "/?api_key=b" }],
   ])("are missing where there is %s", (_, request) => {
     expect(

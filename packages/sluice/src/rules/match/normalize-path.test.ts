@@ -115,6 +115,22 @@ describe("a path", () => {
     expect(toPathSegments("/a%2Fb/c%5cd")).toEqual(["a/b", "c\\d"]);
   });
 
+  it.each([
+    "/api%2Flogin",
+    "/api%2flogin?x",
+    "/x/..%2Fapi/login",
+    "/api%5Clogin",
+    "/api/x%2F..%5c/login",
+    "/api%2F;x/login",
+  ])("is also read as servers do that unescape slashes: %s", (target) => {
+    expect(readPath(target).others).toContainEqual(["api", "login"]);
+  });
+
+  it("is unescaped once", () => {
+    const { segments, others } = readPath("/api%252Flogin/%252e%252e");
+    expect([segments, others]).toEqual([["api%2flogin", "%2e%2e"], []]);
+  });
+
   it("is the same in every Unicode form and case", () => {
     const forms = ["/caf%C3%A9", "/cafe%CC%81", "/CAF%C3%89", "/café", "/cafe\u0301", "/CAFÉ"];
     for (const form of forms) expect(toPathSegments(form)).toEqual(["café"]);
@@ -172,6 +188,8 @@ describe("a path", () => {
       "/é",
       "/e\u0301",
       "%C3%A9",
+      "%2F",
+      "/%2F..%5C;x",
       "\\",
       "//",
       "/a;b/\\../é#",

@@ -3,8 +3,8 @@
 // the scheme and host of a whole URL make no difference. Where servers differ about a path it has
 // variants. The work is linear in the length of the path.
 //
-// An escaped slash stays part of its segment, as the routers of Express, Fastify and Hono have it.
-// Servers exist that take it for a slash: in front of those a rule should name the whole prefix.
+// An escaped slash stays part of its segment, as the routers of Express, Fastify and Hono have it. To Python's servers,
+// which route by the decoded path, it is a slash: that is a variant too.
 
 import { foldCase } from "../normalize/normalize-string.js";
 import { decodeOnce } from "../normalize/percent-decode.js";
@@ -22,6 +22,9 @@ const UPPER_A = 0x41;
 const UPPER_Z = 0x5a;
 const BACKSLASH = 0x5c;
 const ASCII_MAX = 0x7f;
+
+/** An escaped slash or backslash. */
+const ESCAPED_SLASH = /^%(?:2f|5c)$/i;
 
 const NONE: readonly string[] = [];
 const NO_OTHERS: ReadPath["others"] = [];
@@ -48,6 +51,7 @@ export function readPath(target: string): ReadPath {
   const segments: string[] = [];
   let isOdd = start !== 1 && !isBehindHost(target, start);
   let hasDots = false;
+  let hasEscapedSlash = false;
   let endsEmpty = false;
   let from = start;
   let isUnescaped = true;
@@ -72,13 +76,18 @@ export function readPath(target: string): ReadPath {
     } else if (code === PERCENT || code === SEMICOLON || code > ASCII_MAX) {
       isUnescaped = false;
       isOdd ||= code === SEMICOLON;
+      hasEscapedSlash ||= code === PERCENT && ESCAPED_SLASH.test(slice.call(target, i, i + 3));
     } else if (code >= UPPER_A && code <= UPPER_Z) {
       isLower = false;
     }
   }
-  if (isOdd || hasDots) {
+  if (isOdd || hasDots || hasEscapedSlash) {
     const primary = hasDots ? resolveDots(segments) : segments;
-    return { segments: primary, others: toPathVariants(toPaths(target, start), hasDots) };
+    const paths = toPaths(target, start);
+    if (!hasEscapedSlash) return { segments: primary, others: toPathVariants(paths, hasDots) };
+    // What was part of a segment may be dots now.
+    const others = toPathVariants([...paths, unescapeSlashes(paths[0])], true);
+    return { segments: primary, others };
   }
   // Behind the last slash some routers see one more segment, empty, and fill a parameter with it.
   return { segments, others: endsEmpty ? [[...segments, ""]] : NO_OTHERS };
@@ -111,6 +120,10 @@ function behindHost(target: string, at: number): string {
   let host = at;
   while (isSlash(charCodeAt.call(target, host))) host++;
   return target.slice(skipHost(target, host));
+}
+
+function unescapeSlashes(path: string): string {
+  return path.replace(/%2f/gi, "/").replace(/%5c/gi, "\\");
 }
 
 function isSlash(code: number): boolean {

@@ -1,5 +1,5 @@
-// Servers disagree about paths with backslashes, `;parameters`, a fragment, dot segments, empty segments or a
-// host in front. Sluice can't know which server handles the request, so a rule matches a path if it matches any
+// Servers disagree about paths with backslashes, escaped slashes, `;parameters`, a fragment, dot segments, empty segments
+// or a host in front. Sluice can't know which server handles the request, so a rule matches a path if it matches any
 // of its variants. A missing variant would let a request bypass a rule; a variant too many only counts an
 // unusual request under one more rule.
 
@@ -9,8 +9,11 @@ import { decodeOnce } from "../normalize/percent-decode.js";
 /** The most segments of a pattern, and so the deepest that matching looks into any path. */
 export const PATTERN_SEGMENTS_MAX = 32;
 
-/** The most variants: up to three paths, as five strings, with dots or without, each split in three ways. */
-export const PATH_VARIANTS_MAX = 3 * 5 * 2 * 3;
+/**
+ * The most variants: up to three paths and one with its slashes unescaped, as five strings, with dots or without, each
+ * split in three ways.
+ */
+export const PATH_VARIANTS_MAX = 4 * 5 * 2 * 3;
 
 type Segments = readonly string[];
 

@@ -3,6 +3,7 @@
 
 import type { HttpRequest } from "../http-request.js";
 import { hashSecret } from "../secrets.js";
+import { toVariableSpelling } from "../spelling.js";
 import { SEVERAL_KEYS } from "./key-resolver.js";
 
 // Taken off their prototype, as in stores/memory/hash.ts and for the same reason.
@@ -95,7 +96,11 @@ function addQuery(keys: Set<string>, target: string, name: string): void {
   if (start < 0) return;
   const [query] = target.slice(start + 1).split("#", 1);
   // Names too are decoded, or `api%5Fkey` would be a key that only the application sees.
-  for (const value of new URLSearchParams(query).getAll(name)) add(keys, value);
+  const parameters = new URLSearchParams(query);
+  // Beside a key, one under a name that the application may take for the same counts too.
+  if (keys.size === 0 && !parameters.has(name)) return;
+  const spelt = toVariableSpelling(name);
+  for (const [each, value] of parameters) if (toVariableSpelling(each) === spelt) add(keys, value);
 }
 
 function add(keys: Set<string>, text: string): void {

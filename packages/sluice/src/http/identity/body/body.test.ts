@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { toSpelling } from "../spelling.js";
 import { type BodyForm, parseBody, toBodyForm, toFields } from "./body.js";
 
 function parse(form: BodyForm, text: string) {
@@ -40,6 +41,8 @@ describe("the fields of a body", () => {
     ["json", '\ufeff{"a":1}', { a: 1 }],
     ["json", '{"user":"1","User":"2","b":3}', { b: 3 }],
     ["json", '{"user":"1"," user":"2","USER ":"2"}', {}],
+    ["json", '{"user":"1","u\u017fer":"2","b":3}', { b: 3 }],
+    ["json", '{"key":"1","\u212aey":"2","b":3}', { b: 3 }],
     ["json", "[1]", undefined],
     ["json", "null", undefined],
     ["json", '"a"', undefined],
@@ -53,6 +56,12 @@ describe("the fields of a body", () => {
     ["form", "a=1&A=2&b=3", { b: "3" }],
     ["form", "a=1&+a=2&a%20=2", {}],
     ["form", "a=1&a=2&A=3", {}],
+    ["form", "my_id=1&my.id=2&b=3", { b: "3" }],
+    ["form", "my_id=1&my%20id=2&my+id=2", {}],
+    ["form", "my_id=1&my%5Bid=2", {}],
+    ["form", "a=1&a%00x=2&b=3", { b: "3" }],
+    ["form", "a[x]=1&a[y]=2", { "a[x]": "1", "a[y]": "2" }],
+    ["json", '{"my_id":1,"my.id":2}', { my_id: 1, "my.id": 2 }],
     ["form", "", {}],
     ["form", "a", { a: "" }],
   ])("of the %s %j are %j", (form, text, fields) => {
@@ -94,7 +103,7 @@ describe("the fields of a body", () => {
   it("are those that JSON.parse sees, for any object that has no name in several spellings", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (object) => {
-        const names = Object.keys(object).map((name) => name.trim().toLowerCase());
+        const names = Object.keys(object).map(toSpelling);
         fc.pre(new Set(names).size === names.length);
         const text = JSON.stringify(object);
         expect(parse("json", text)).toEqual({ ...(JSON.parse(text) as object) });

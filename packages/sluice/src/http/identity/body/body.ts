@@ -2,6 +2,7 @@
 // only parses; each runtime reads the bytes, and puts them back, in its own way.
 
 import type { Clock } from "../../../base/clock.js";
+import { toSpelling, toVariableSpelling } from "../spelling.js";
 
 /** Top-level fields of a body, by name. */
 export type BodyFields = Readonly<Record<string, unknown>>;
@@ -72,9 +73,11 @@ export function parseBody(form: BodyForm, bytes: Uint8Array): BodyFields | undef
   try {
     // Bytes that are not UTF-8 are read as applications read them: they go on with a substitute.
     const text = new TextDecoder("utf-8").decode(bytes);
-    if (form === "form") return toCertainFields([...new URLSearchParams(text)]);
+    if (form === "form") {
+      return toCertainFields([...new URLSearchParams(text)], toVariableSpelling);
+    }
     const fields = toFields(JSON.parse(text));
-    return fields === undefined ? undefined : toCertainFields(Object.entries(fields));
+    return fields === undefined ? undefined : toCertainFields(Object.entries(fields), toSpelling);
   } catch {
     return undefined;
   }
@@ -90,22 +93,19 @@ export function toFields(parsed: unknown): BodyFields | undefined {
 }
 
 /**
- * The fields without names that come twice, or differ only in case or in blanks around them. Go and .NET read `Username`
- * as `username`, and PHP reads ` username` so: a caller could be counted by one of them and log in by the other.
+ * The fields without names that come twice, or in several spellings: a caller could be counted by one of them and log in
+ * by the other.
  */
-function toCertainFields(entries: readonly (readonly [string, unknown])[]): BodyFields {
+function toCertainFields(
+  entries: readonly (readonly [string, unknown])[],
+  toSpelt: (name: string) => string,
+): BodyFields {
+  const spellings = entries.map(([name]) => toSpelt(name));
   const counts = new Map<string, number>();
-  for (const [name] of entries) {
-    const spelt = toSpelling(name);
-    counts.set(spelt, (counts.get(spelt) ?? 0) + 1);
-  }
+  for (const spelt of spellings) counts.set(spelt, (counts.get(spelt) ?? 0) + 1);
   const fields: Record<string, unknown> = Object.create(null);
-  for (const [name, value] of entries) {
-    if (counts.get(toSpelling(name)) === 1) fields[name] = value;
-  }
+  entries.forEach(([name, value], i) => {
+    if (counts.get(spellings[i]) === 1) fields[name] = value;
+  });
   return fields;
-}
-
-function toSpelling(name: string): string {
-  return name.trim().toLowerCase();
 }
