@@ -3,8 +3,10 @@
 // that comes back after one, can do no harm: what they would decide is answered by `onStoreFailure`.
 
 import type { Verdict } from "../../../base/decision.js";
+import { SluiceError } from "../../../base/errors.js";
 import { andThen, drop, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { Limit } from "../../../limits/limits.js";
+import type { Escalated, RefusalReport } from "../../refusal-reports.js";
 import type {
   Charge,
   ChargeReceipt,
@@ -173,16 +175,41 @@ export class FencedHomeStore implements Store {
     return this.#inBoth((store) => store.unblock(scope, key));
   }
 
+  /** Counted in the home region; the blocks that come of it are in both, as those of operators are. */
+  escalate(reports: readonly RefusalReport[]): MaybePromise<readonly Escalated[]> {
+    return this.#at(({ store: home }) => {
+      if (home.escalate === undefined) {
+        const seen = "the home region's store has no escalate(), which rules with escalate need";
+        throw new SluiceError("SLUICE_OPTION_INVALID", seen);
+      }
+      return andThen(home.escalate(reports), (escalated) => {
+        for (const [i, { blockMs }] of escalated.entries()) {
+          if (blockMs === 0) continue;
+          const { key, blockScopes, nowMs } = reports[i];
+          const until = { untilMs: nowMs + blockMs, nowMs };
+          for (const scope of blockScopes)
+            this.#elsewhere(home, (store) => store.block(scope, key, until));
+        }
+        return escalated;
+      });
+    });
+  }
+
   /** The stores are their owners' to close. */
   close(): void {}
 
   #inBoth(act: (store: Store) => MaybePromise<void>): MaybePromise<void> {
     return this.#at(({ store: home }) => {
-      for (const store of this.#setup.stores.values()) {
-        if (store !== home) drop(Promise.resolve().then(() => act(store)));
-      }
+      this.#elsewhere(home, act);
       return act(home);
     });
+  }
+
+  /** Does something in the store that is not home, which need not succeed. */
+  #elsewhere(home: Store, act: (store: Store) => MaybePromise<void>): void {
+    for (const store of this.#setup.stores.values()) {
+      if (store !== home) drop(Promise.resolve().then(() => act(store)));
+    }
   }
 
   #at<T>(act: (place: Place) => MaybePromise<T>): MaybePromise<T> {
