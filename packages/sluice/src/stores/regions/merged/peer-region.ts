@@ -51,6 +51,8 @@ interface Sending extends Announcement {
   readonly isWhole: boolean;
   /** What has to be charged, or below zero refunded. */
   readonly deltaUnits: number;
+  /** What the register is charged besides. */
+  readonly baseUnits: number;
 }
 
 /** Another region. */
@@ -180,10 +182,10 @@ export class PeerRegion {
     const fail = (): Arrival => {
       this.#counts.failures++;
       this.#isAway = true;
-      for (const { key, deltaUnits } of sendings) {
+      for (const { key, deltaUnits, baseUnits } of sendings) {
         const register = key.registers[this.#index];
         register.isAwaited = false;
-        if (deltaUnits !== 0) register.isUnsure = true;
+        if (deltaUnits !== 0 || baseUnits !== 0) register.isUnsure = true;
       }
       return "unknown";
     };
@@ -210,9 +212,11 @@ export class PeerRegion {
     // After a call without an answer the register is read first, so that nothing is charged twice.
     const missing = register.isUnsure ? 0 : announcement.units - register.knownUnits;
     const deltaUnits = missing < 0 && !this.#mayRefund(key, register, nowMs) ? 0 : missing;
+    // Never by a call that only reads: thousands of those without an answer would bring more bases than a double holds.
+    const baseUnits = register.hasBase || missing === 0 ? 0 : BASE_UNITS;
     if (!register.isUnsure) register.sentUnits = announcement.units;
     register.isAwaited = true;
-    return { ...announcement, key, deltaUnits, isWhole: !register.isUnsure };
+    return { ...announcement, key, deltaUnits, baseUnits, isWhole: !register.isUnsure };
   }
 
   /** Whether a refund reaches what it refunds: a register without its base has nothing to give, nor has the next window. */
@@ -224,10 +228,9 @@ export class PeerRegion {
   #send(sendings: readonly Sending[], nowMs: number): MaybePromise<readonly CounterStatus[]> {
     const back = sendings.filter(({ deltaUnits }) => deltaUnits < 0);
     const refunds = back.flatMap(({ key, deltaUnits }) => toPair(key, -deltaUnits, 0, nowMs));
-    const debits = sendings.flatMap(({ key, deltaUnits }) => {
-      const base = key.registers[this.#index].hasBase ? 0 : BASE_UNITS;
-      return toPair(key, Math.max(0, deltaUnits), base, nowMs);
-    });
+    const debits = sendings.flatMap(({ key, deltaUnits, baseUnits }) =>
+      toPair(key, Math.max(0, deltaUnits), baseUnits, nowMs),
+    );
     const refunded = refunds.length === 0 ? undefined : this.#store.refund(refunds);
     const charged = this.#store.debit([clockCharge(this.region, nowMs), ...debits]);
     if (!isThenable(refunded)) return charged;
