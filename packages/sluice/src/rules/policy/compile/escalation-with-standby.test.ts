@@ -20,13 +20,13 @@ afterEach(async () => {
   for (const end of ends.splice(0)) await end();
 });
 
-async function stand(across: string) {
+async function stand(across: string, rule: object = {}) {
   const clock = new ManualClock(HOME_START_MS);
   const events: PolicyEvent[] = [];
   const stores = { eu: memoryStore(), us: memoryStore(), ap: memoryStore() };
   const regions = { self: "ap", home: "eu", standby: "us", stores };
   const policy = createPolicy({
-    rules: { version: 1, rules: [{ ...RULE, across }] },
+    rules: { version: 1, rules: [{ ...RULE, across, ...rule }] },
     regions,
     clock,
     onEvent: (event) => events.push(event),
@@ -60,6 +60,26 @@ describe.each(["central", "leased"])(
       }
       expect(await control.show()).toMatchObject({ home: "us", isOpen: true });
       expect(await ask(1)).toMatchObject({ allowed: false, reason: "blocked" });
+    });
+
+    it("blocks no caller for what it is refused while the limit waits after a promotion", async () => {
+      const { control, clock, events, ask } = await stand(across, { limit: "2/30s" });
+      const pass = async (seconds: number) => {
+        for (let second = 0; second < seconds; second++) {
+          await ask(2);
+          clock.advance(1_000);
+          await settled();
+        }
+      };
+      expect(await control.promote("us")).toMatchObject({ isPromoted: true });
+      await pass(20);
+      expect(await control.show()).toMatchObject({ home: "us", isOpen: true });
+      expect(await ask(1)).toMatchObject({ allowed: false, reason: "limit" });
+      expect(events).toEqual([]);
+      await pass(30);
+      await ask(10);
+      await settled();
+      expect(events).toMatchObject([{ kind: "escalated", rule: "login", key: KEY, level: 1 }]);
     });
   },
 );
