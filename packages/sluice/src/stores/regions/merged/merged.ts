@@ -183,6 +183,7 @@ export class MergedStore extends ForwardingStore {
     this.#cancelTimer?.();
     const idle = this.#wait(this.#peers.map((peer) => peer.announce([])));
     return andThen(idle, () => {
+      this.#keys.wake(this.#clock.now());
       this.#sample();
       // Nothing will be spent any more of what was announced ahead.
       for (const key of this.#keys.active) key.demandPerMs = 0;
@@ -297,6 +298,7 @@ export class MergedStore extends ForwardingStore {
 
   #tick(): void {
     this.#cancelTimer = undefined;
+    this.#keys.wake(this.#clock.now());
     this.#sample();
     if (this.#ownClock.isKnown) {
       for (const peer of this.#peers) void peer.announce(this.#keys.active);

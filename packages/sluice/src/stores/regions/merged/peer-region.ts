@@ -66,6 +66,8 @@ export class PeerRegion {
   #busy: MaybePromise<void> | undefined;
   /** Whether the latest exchange failed; before the first, whether it can be reached is not known. */
   #isAway = true;
+  /** Keys that wait until the region is back. While it is not, only as many are looked at as a call can have. */
+  readonly waiting = new Set<MergedKey>();
   /** Everything that was admitted before then has arrived; undefined if nothing has waited since. */
   #waitingSinceMs: number | undefined;
 
@@ -87,6 +89,11 @@ export class PeerRegion {
   /** The region's store. */
   get store(): Store {
     return this.#store;
+  }
+
+  /** Whether it was asked and did not answer. */
+  get isCutOff(): boolean {
+    return this.#isAway && this.#counts.failures > 0;
   }
 
   /** Whether the region has all that was admitted of a key, and nothing that was not. */
@@ -127,7 +134,7 @@ export class PeerRegion {
   announce(keys: Iterable<MergedKey>): MaybePromise<void> {
     if (this.#busy !== undefined) return this.#busy;
     const nowMs = this.#setup.clock.now();
-    const due = [...keys].filter((key) => this.#isDue(key, nowMs));
+    const { due, isAll } = this.#dueOf(keys, nowMs);
     if (due.length === 0) {
       this.#waitingSinceMs = undefined;
       return undefined;
@@ -135,13 +142,29 @@ export class PeerRegion {
     this.#waitingSinceMs ??= nowMs;
     const done = andThen(this.#announceFrom(due, 0), (arrival) => {
       // Only now the region has everything that was admitted before the first of these calls.
-      if (arrival === "all") this.#waitingSinceMs = nowMs;
+      if (arrival === "all" && isAll) this.#waitingSinceMs = nowMs;
     });
     if (!isThenable(done)) return undefined;
     this.#busy = done.finally(() => {
       this.#busy = undefined;
     });
     return this.#busy;
+  }
+
+  /** The keys that have to be announced: all of them, or while the region is cut off as many as one call can have. */
+  #dueOf(keys: Iterable<MergedKey>, nowMs: number): { due: MergedKey[]; isAll: boolean } {
+    const due: MergedKey[] = [];
+    if (!this.isCutOff) {
+      for (const key of keys) if (this.#isDue(key, nowMs)) due.push(key);
+      return { due, isAll: this.waiting.size === 0 };
+    }
+    for (const some of [keys, this.waiting]) {
+      for (const key of some) {
+        if (due.length === KEYS_A_CALL) return { due, isAll: false };
+        if (this.#isDue(key, nowMs)) due.push(key);
+      }
+    }
+    return { due, isAll: true };
   }
 
   #isDue(key: MergedKey, nowMs: number): boolean {
