@@ -37,9 +37,8 @@ function boundOfLimit(limit: Limit, scenario: Scenario, options: WorldOptions): 
   // A new home region does not know what was used: limits that recover within a minute wait for that, others start full.
   if (options.standby !== undefined && limit.recoveryMs > PROMOTION_WAIT_MS) return undefined;
   if (options.across === "leased" && options.regions.length > 1) {
-    // What a region holds, and what a process leased on from it, may be spent so much later than it was charged.
-    const leasedMs = REGION_LEASE_MS + (consistency === "leased" ? leaseMs : 0);
-    return forgotten + perMs * leasedMs;
+    // What a region holds may be spent so much later than it was charged; what a process leased on from it ends before.
+    return forgotten + perMs * REGION_LEASE_MS;
   }
   switch (consistency) {
     case "strict":

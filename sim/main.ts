@@ -3,7 +3,7 @@
 
 import { parseArgs } from "node:util";
 import { brokenPromise } from "./bounds.js";
-import { writeScalePage } from "./report/scale-page.js";
+import { FLEET, writeNeeds, writeScalePage } from "./report/scale-page.js";
 import {
   type Agreement,
   agreementsOf,
@@ -29,7 +29,8 @@ ${scenarios.map(({ name, about }) => `  ${name.padEnd(22)} ${about}`).join("\n")
   --nodes N           how many processes; default: what the scenario says
   --factor N          multiplies the scenario's traffic by N; default 1
   --json              one line of JSON for each run
-  --write             writes docs/scale.md and its plots; for "all" with one seed`;
+  --write             writes docs/scale.md and its plots; for "all" with one seed. For "fleet": writes what the load needs,
+                      after the benchmarks were measured again`;
 const EXIT_FAILED = 1;
 const EXIT_USAGE = 2;
 
@@ -45,7 +46,13 @@ for (const run of runs) {
   console.error(await toReport(run, broken));
 }
 if (!isJson) console.log(toText(results));
-if (isWriting) writeScalePage(results, process.cwd());
+if (isWriting) writeIt(results, process.cwd());
+
+/** The whole page, or of one scenario the part that it answers. */
+function writeIt(found: readonly RunResult[], root: string): void {
+  if (found.every(({ scenario }) => scenario === FLEET)) writeNeeds(found, root);
+  else writeScalePage(found, root);
+}
 
 /** All scenarios as a table for a page, one scenario as a list for a terminal. */
 function toText(found: readonly RunResult[]): string {
@@ -91,10 +98,9 @@ function readArguments(): { isJson: boolean; isWriting: boolean; runs: readonly 
     );
     if (runs.length === 0)
       throw new RangeError(`no run of ${name} has that consistency and across`);
-    const isWhole =
-      name === "all" && seeds.length === 1 && consistency === undefined && across === undefined;
-    if (values.write && !isWhole)
-      throw new RangeError("--write needs all scenarios under every agreement, with one seed");
+    const isWhole = seeds.length === 1 && consistency === undefined && across === undefined;
+    if (values.write && !(isWhole && (name === "all" || name === FLEET)))
+      throw new RangeError(`--write needs all, or ${FLEET}, under every agreement, with one seed`);
     return { isJson: values.json, isWriting: values.write, runs };
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${USAGE}`);

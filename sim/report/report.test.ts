@@ -7,10 +7,9 @@ import { machinesNeededFor, readCosts } from "./costs.js";
 import { toPlot } from "./plot.js";
 import { toPage } from "./scale-page.js";
 
-const benchmarks = readFileSync(
-  fileURLToPath(new URL("../../docs/benchmarks.md", import.meta.url)),
-  "utf8",
-);
+const docOf = (name: string) =>
+  readFileSync(fileURLToPath(new URL(`../../docs/${name}`, import.meta.url)), "utf8");
+const benchmarks = docOf("benchmarks.md");
 const costs = { inProcessPerSecond: 5_000_000, askedPerSecond: 50_000, redisUs: 4 };
 const result = await runScenario({
   scenario: scenarioOf("fleet"),
@@ -27,6 +26,12 @@ describe("costs", () => {
     expect(askedPerSecond).toBeGreaterThan(10_000);
     expect(redisUs).toBeGreaterThan(1);
     expect(() => readCosts("")).toThrow("docs/benchmarks.md has no row of redis/leased");
+  });
+
+  it("on the page are those that were measured last: if not, npm run sim -- fleet --write", () => {
+    const sentence = /The costs of its operations were .*?(?=A store is busy)/s;
+    const [expected] = sentence.exec(toPage([result], readCosts(benchmarks))) ?? [];
+    expect(sentence.exec(docOf("scale.md"))?.[0]).toBe(expected);
   });
 
   it("say what a load needs", () => {

@@ -15,7 +15,7 @@ const BENCHMARKS = "docs/benchmarks.md";
 
 /** The load that the page answers for, and the scenario that stands for it. */
 const DECISIONS_PER_SECOND = 50_000_000;
-const FLEET = "fleet";
+export const FLEET = "fleet";
 /** The scenario whose links are shown one by one. */
 const LINKS = "regions";
 
@@ -42,6 +42,17 @@ export function writeScalePage(results: readonly RunResult[], root: string): voi
   writeFileSync(join(root, PAGE), toPage(results, costs));
 }
 
+/** What comes after the needs of the load. */
+const AFTER_NEEDS = "## When things go wrong";
+
+/** Writes only what the load needs: the results are those of {@link FLEET}, and the costs may be new. */
+export function writeNeeds(results: readonly RunResult[], root: string): void {
+  const costs = readCosts(readFileSync(join(root, BENCHMARKS), "utf8"));
+  const before = readFileSync(join(root, PAGE), "utf8");
+  const [needs] = toPage(results, costs).split(AFTER_NEEDS);
+  writeFileSync(join(root, PAGE), needs + before.slice(before.indexOf(AFTER_NEEDS)));
+}
+
 /** The page in Markdown. */
 export function toPage(results: readonly RunResult[], costs: Costs): string {
   return `# What Sluice does at scale
@@ -65,7 +76,7 @@ clocks, networks and crashes, beside a counter that sees every decision. The sce
 ${rate(costs.inProcessPerSecond)} decisions a second out of leases (\`redis/leased\`) and ${rate(costs.askedPerSecond)} if each of them asks Redis
 (\`redis/strict\`), and Redis spends ${costs.redisUs} µs on one (\`redis/cpu\`). A store is busy for at most ${STORE_LOAD * 100}% of its time.
 
-## When things go wrong
+${AFTER_NEEDS}
 
 The worst that any scenario below found, among them partitions, lost messages, crashes, wrong clocks and a store that lost
 its data:

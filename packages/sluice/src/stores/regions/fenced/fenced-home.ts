@@ -3,8 +3,10 @@
 // that comes back after one, can do no harm: what they would decide is answered by `onStoreFailure`.
 
 import type { Verdict } from "../../../base/decision.js";
+import { SluiceError } from "../../../base/errors.js";
 import { andThen, drop, type MaybePromise } from "../../../base/maybe-promise.js";
 import type { Limit } from "../../../limits/limits.js";
+import type { Escalated, RefusalReport } from "../../refusal-reports.js";
 import type {
   Charge,
   ChargeReceipt,
@@ -18,7 +20,7 @@ import type {
   Store,
 } from "../../store.js";
 import type { HomeInForce, HomeKeeper } from "./home-keeper.js";
-import { waitAfterPromotion } from "./promotion-wait.js";
+import { PromotionWaits, waitAfterPromotion } from "./promotion-wait.js";
 
 /** What the store is made of. */
 export interface FencedHomeSetup {
@@ -62,6 +64,7 @@ export class FencedHomeStore implements Store {
   /** The counters under the latest epoch. */
   #counters = new WeakMap<Counter, Counter>();
   #countersEpoch = NO_EPOCH;
+  readonly #waits = new PromotionWaits();
 
   constructor(setup: FencedHomeSetup) {
     this.#setup = setup;
@@ -173,16 +176,45 @@ export class FencedHomeStore implements Store {
     return this.#inBoth((store) => store.unblock(scope, key));
   }
 
+  /** Counted in the home region; the blocks that come of it are in both, as those of operators are. */
+  escalate(reports: readonly RefusalReport[]): MaybePromise<readonly Escalated[]> {
+    return this.#at(({ store: home }) => {
+      const counted = reports.filter((report) => !this.#waits.hasRefused(report));
+      if (home.escalate === undefined) {
+        const seen = "the home region's store has no escalate(), which rules with escalate need";
+        throw new SluiceError("SLUICE_OPTION_INVALID", seen);
+      }
+      return andThen(counted.length === 0 ? [] : home.escalate(counted), (escalated) => {
+        const byReport = new Map(counted.map((report, i) => [report, escalated[i]]));
+        for (const [report, { blockMs }] of byReport) this.#blockElsewhere(home, report, blockMs);
+        return reports.map((report) => byReport.get(report) ?? toUncounted(report));
+      });
+    });
+  }
+
+  #blockElsewhere(home: Store, report: RefusalReport, blockMs: number): void {
+    if (blockMs === 0) return;
+    const { key, blockScopes, nowMs } = report;
+    const until = { untilMs: nowMs + blockMs, nowMs };
+    for (const scope of blockScopes)
+      this.#elsewhere(home, (store) => store.block(scope, key, until));
+  }
+
   /** The stores are their owners' to close. */
   close(): void {}
 
   #inBoth(act: (store: Store) => MaybePromise<void>): MaybePromise<void> {
     return this.#at(({ store: home }) => {
-      for (const store of this.#setup.stores.values()) {
-        if (store !== home) drop(Promise.resolve().then(() => act(store)));
-      }
+      this.#elsewhere(home, act);
       return act(home);
     });
+  }
+
+  /** Does something in the store that is not home, which need not succeed. */
+  #elsewhere(home: Store, act: (store: Store) => MaybePromise<void>): void {
+    for (const store of this.#setup.stores.values()) {
+      if (store !== home) drop(Promise.resolve().then(() => act(store)));
+    }
   }
 
   #at<T>(act: (place: Place) => MaybePromise<T>): MaybePromise<T> {
@@ -224,8 +256,15 @@ export class FencedHomeStore implements Store {
     const waits = new Map<Charge, Verdict>();
     for (const charge of charges) {
       const verdict = waitAfterPromotion(charge.counter.limit, { ageMs, promotionWaitMs });
-      if (verdict !== undefined) waits.set(charge, verdict);
+      if (verdict === undefined) continue;
+      waits.set(charge, verdict);
+      this.#waits.note(charge);
     }
     return waits.size === 0 ? undefined : waits;
   }
+}
+
+/** What became of refusals that say nothing about the caller. */
+function toUncounted({ terms }: RefusalReport): Escalated {
+  return { level: 0, blockMs: 0, refusalsLeft: terms.refusals };
 }

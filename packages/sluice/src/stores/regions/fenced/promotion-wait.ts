@@ -3,6 +3,8 @@
 
 import type { Verdict } from "../../../base/decision.js";
 import type { Limit } from "../../../limits/limits.js";
+import type { RefusalReport } from "../../refusal-reports.js";
+import type { Charge } from "../../store.js";
 
 /**
  * The refusal of a charge so long after a promotion; undefined if it need not wait.
@@ -25,4 +27,26 @@ export function waitAfterPromotion(
     delayMs: 0,
     source: "store",
   };
+}
+
+/** How long a deny cache repeats a refusal. */
+const REPEATED_MS_MAX = 1_000;
+
+/** Which limits refused because they wait: that says nothing about callers, so it must not escalate. */
+export class PromotionWaits {
+  /** By the scope of a counter, of which each rule has a few. */
+  readonly #latestMs = new Map<string, number>();
+
+  /** A charge was refused because its limit waits. */
+  note({ counter, nowMs }: Charge): void {
+    this.#latestMs.set(counter.scope, Math.max(nowMs, this.#latestMs.get(counter.scope) ?? 0));
+  }
+
+  /** Whether refusals that are reported may be of a limit that waited. */
+  hasRefused({ blockScopes, nowMs, ageMs }: RefusalReport): boolean {
+    return blockScopes.some((scope) => {
+      const latestMs = this.#latestMs.get(scope);
+      return latestMs !== undefined && nowMs - ageMs <= latestMs + REPEATED_MS_MAX;
+    });
+  }
 }

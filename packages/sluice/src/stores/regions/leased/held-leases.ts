@@ -44,6 +44,8 @@ export class HeldLeases {
   readonly #tried = new Set<string>();
   /** Leases that are being returned. */
   readonly #underway = new Set<string>();
+  /** Where looking at all leases has got to; undefined between two times. */
+  #place: Iterator<RegionLease, undefined> | undefined;
   #stopSweep: CancelTimer | undefined;
   #isClosed = false;
 
@@ -85,21 +87,30 @@ export class HeldLeases {
     this.#stopSweep = startTimer(clock, everyMs, () => this.#sweep());
   }
 
-  /** Returns leases that have expired, and once in the middle of their lives those that lie idle. */
   #sweep(): void {
     this.#stopSweep = undefined;
-    const atMs = this.#setup.clock.now();
-    let count = 0;
-    for (const lease of this.#leases.values()) {
-      const ageMs = atMs - lease.sentAtMs;
-      const hasExpired = ageMs >= lease.lifeMs;
-      const isHalf = ageMs >= lease.lifeMs / 2 && !this.#tried.has(lease.id);
-      if ((!hasExpired && !isHalf) || this.#underway.has(lease.id)) continue;
-      if (++count > WITHDRAWN_MAX) break;
-      this.#tried.add(lease.id);
-      void this.#return(lease, hasExpired ? 0 : Math.ceil(lease.lifeMs / 2));
-    }
+    this.#place ??= this.#leases.values();
+    this.#returnNext();
     if (this.#leases.size > 0 && !this.#isClosed) this.#startSweep();
+  }
+
+  /** Returns leases that have expired, and once in the middle of their lives those that lie idle, a few at a time. */
+  #returnNext(): void {
+    while (this.#place !== undefined && this.#underway.size < WITHDRAWN_MAX && !this.#isClosed) {
+      const { value: lease } = this.#place.next();
+      if (lease === undefined) this.#place = undefined;
+      else this.#returnIfDue(lease);
+    }
+  }
+
+  #returnIfDue(lease: RegionLease): void {
+    const ageMs = this.#setup.clock.now() - lease.sentAtMs;
+    const hasExpired = ageMs >= lease.lifeMs;
+    const isHalf = ageMs >= lease.lifeMs / 2 && !this.#tried.has(lease.id);
+    if ((!hasExpired && !isHalf) || this.#underway.has(lease.id)) return;
+    this.#tried.add(lease.id);
+    const idleMsMin = hasExpired ? 0 : Math.ceil(lease.lifeMs / 2);
+    void this.#return(lease, idleMsMin).then(() => this.#returnNext());
   }
 
   async #return(lease: RegionLease, idleMsMin: number): Promise<void> {

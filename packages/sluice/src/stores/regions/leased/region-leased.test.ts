@@ -197,6 +197,16 @@ describe("a rule with across: leased", () => {
     expect(await world.remaining("eu")).toBe(900);
   });
 
+  it("returns what lies idle of any number of keys, as soon as of one", async () => {
+    const world = toWorld({ limit: minute(6_000) });
+    const us = world.policy("us");
+    for (let i = 0; i < 900; i++) await us.admit({ ...facts, ip: `203.0.113.${i % 90}` });
+    expect(us.stats.regionLeased?.leases).toBeGreaterThanOrEqual(90);
+    world.clock.advance(3_200);
+    for (let turns = 0; turns < 4; turns++) await new Promise((resolve) => setImmediate(resolve));
+    expect(us.stats.regionLeased).toMatchObject({ unitsHeld: 0 });
+  });
+
   it("loses what a process that died had leased, and no more", async () => {
     const world = toWorld({ limit: minute(1_000) });
     await world.admitted("us", 100);

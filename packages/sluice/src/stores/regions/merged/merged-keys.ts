@@ -70,21 +70,45 @@ export class MergedKeys {
     this.#all.renew(key.place);
   }
 
-  /** Lets go of what every region knows, and of keys whose windows have ended everywhere. */
-  sweep(nowMs: number, clock: StoreClock): void {
-    for (const key of this.active) {
-      if (!key.isIdle || !this.#setup.peers.every((peer) => peer.hasAllOf(key))) continue;
-      key.isActive = false;
-      this.active.delete(key);
+  /** What waited for a region that is back has to be announced now. */
+  wake(nowMs: number): void {
+    for (const { isCutOff, waiting } of this.#setup.peers) {
+      if (isCutOff || waiting.size === 0) continue;
+      for (const key of waiting) {
+        if (!key.isActive) key.start(nowMs);
+        this.active.add(key);
+      }
+      waiting.clear();
     }
+  }
+
+  /** Lets go of what every region knows that can be reached, and of keys whose windows have ended everywhere. */
+  sweep(nowMs: number, clock: StoreClock): void {
+    for (const key of this.active) if (key.isIdle) this.#rest(key);
     for (let left = Math.min(SWEPT_MAX, this.#all.size); left > 0; left--) {
       const key = this.#all.at(this.#all.oldest);
       const isOver = key.hasWindows
         ? key.dropBefore(clock.at(nowMs) - SKEW_MS_MAX)
-        : nowMs - key.usedAtMs > UNUSED_MS_MAX;
+        : nowMs - key.usedAtMs > UNUSED_MS_MAX && !this.#isAwaited(key);
       if (isOver && !key.isActive) this.#remove(key);
       else this.#all.renew(key.place);
     }
+  }
+
+  /** Lets go of an idle key. If a region is cut off that does not know all of it, it waits for that region. */
+  #rest(key: MergedKey): void {
+    const behind = this.#setup.peers.filter((peer) => !peer.hasAllOf(key));
+    if (!behind.every((peer) => peer.isCutOff)) return;
+    for (const peer of behind) peer.waiting.add(key);
+    // Nothing is announced ahead of a key that no caller asks for.
+    if (behind.length > 0) key.demandPerMs = 0;
+    key.isActive = false;
+    this.active.delete(key);
+  }
+
+  /** Whether a region that is cut off has to hear of it. */
+  #isAwaited(key: MergedKey): boolean {
+    return this.#setup.peers.some(({ waiting }) => waiting.has(key));
   }
 
   #groupOf(counter: Counter): Group {
@@ -122,6 +146,7 @@ export class MergedKeys {
   #remove(key: MergedKey): void {
     this.#groups.get(key.counter)?.keys.delete(key.key);
     this.active.delete(key);
+    for (const { waiting } of this.#setup.peers) waiting.delete(key);
     this.#all.remove(key.place);
   }
 }

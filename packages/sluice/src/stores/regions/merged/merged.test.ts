@@ -120,6 +120,19 @@ describe("a region that is cut off", () => {
     expect(rig.used(hourly, "a")).toEqual([11, 11, 11]);
   });
 
+  it("is charged once, however many calls had no answer: what a register counts by stays exact", () => {
+    const rig = new RegionsRig();
+    const daily = counterOf(quota({ limit: 100, period: "day" }));
+    rig.ask(0, daily, "a", 10);
+    for (const way of rig.ways[0]) way.fate = () => "unanswered";
+    // More than the bases that fit into a double.
+    rig.sync(2 ** 13 + 10);
+    rig.heal();
+    rig.ask(0, daily, "a", 1);
+    rig.sync(10);
+    expect(rig.used(daily, "a")).toEqual([11, 11, 11]);
+  });
+
   it("is late, and says by how much", () => {
     const rig = new RegionsRig();
     rig.ask(0, hourly, "a");
@@ -207,6 +220,26 @@ it("declares by how much a limit may be exceeded", () => {
   expect(process.overshootMax(fixedWindow({ limit: 100, windowMs: HOUR_MS }))).toBe(200);
   const bucket = tokenBucket({ capacity: 100, refillPerSecond: 50 });
   expect(process.overshootMax(bucket, 200)).toBe(2 * (100 + 0.3 * 50));
+});
+
+it("exceeds a sliding counter by no more than it declares, also just after the end of a window", () => {
+  const rig = new RegionsRig();
+  const sliding = counterOf(slidingWindowCounter({ limit: 1_000, windowMs: HOUR_MS }));
+  let admitted = rig.ask(0, sliding, "a", 600);
+  rig.sync(20);
+  // One unit a millisecond in another region, in the last moments of a window and in the first of the next one.
+  const unheardMs = 90;
+  const spend = (region: number) => {
+    for (let ms = 0; ms < unheardMs; ms++) {
+      admitted += rig.ask(region, sliding, "a");
+      rig.clock.advance(1);
+    }
+  };
+  rig.clock.advance(HOUR_MS - (rig.clock.now() % HOUR_MS) - unheardMs);
+  spend(0);
+  spend(2);
+  admitted += rig.ask(1, sliding, "a", 500);
+  expect(admitted - 1_000).toBeLessThanOrEqual(rig.processes[1].overshootMax(sliding.limit, 0, 1));
 });
 
 it("sends what is left when it is closed", () => {

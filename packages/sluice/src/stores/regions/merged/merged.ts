@@ -74,9 +74,10 @@ export class MergedStore extends ForwardingStore {
   /**
    * The most units that all regions together may admit above `limit`: what the others admit until this one hears of it,
    * within the lag and the time between two announcements. Of each other region that is a full limit, and what comes
-   * back in that time, at most.
+   * back in that time, at most. Of a sliding counter it is twice that: the window before counts as well, and what the
+   * others admitted at its end was not announced in time.
    *
-   * @param lagMs - Default: the longest of now.
+   * @param lagMs - Default: the longest of now. Of a sliding counter, also that at the end of the window before.
    * @param othersPerMs - Units that all other regions together admit in a millisecond. Default: as many as they can.
    */
   overshootMax(
@@ -85,7 +86,8 @@ export class MergedStore extends ForwardingStore {
     othersPerMs: number = Number.POSITIVE_INFINITY,
   ): number {
     const others = this.#peers.length;
-    const unheardMs = this.#syncMs + lagMs;
+    const windows = limit.algorithm === "slidingWindowCounter" ? 2 : 1;
+    const unheardMs = windows * (this.#syncMs + lagMs);
     const unitsPerMs = "ticksPerMs" in limit ? limit.ticksPerMs / limit.ticksPerUnit : 0;
     const most = others * (limit.capacity + unitsPerMs * unheardMs);
     return Math.min(most, Math.ceil(othersPerMs * unheardMs));
@@ -181,6 +183,7 @@ export class MergedStore extends ForwardingStore {
     this.#cancelTimer?.();
     const idle = this.#wait(this.#peers.map((peer) => peer.announce([])));
     return andThen(idle, () => {
+      this.#keys.wake(this.#clock.now());
       this.#sample();
       // Nothing will be spent any more of what was announced ahead.
       for (const key of this.#keys.active) key.demandPerMs = 0;
@@ -295,6 +298,7 @@ export class MergedStore extends ForwardingStore {
 
   #tick(): void {
     this.#cancelTimer = undefined;
+    this.#keys.wake(this.#clock.now());
     this.#sample();
     if (this.#ownClock.isKnown) {
       for (const peer of this.#peers) void peer.announce(this.#keys.active);

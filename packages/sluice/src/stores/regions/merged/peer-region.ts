@@ -51,6 +51,8 @@ interface Sending extends Announcement {
   readonly isWhole: boolean;
   /** What has to be charged, or below zero refunded. */
   readonly deltaUnits: number;
+  /** What the register is charged besides. */
+  readonly baseUnits: number;
 }
 
 /** Another region. */
@@ -64,6 +66,8 @@ export class PeerRegion {
   #busy: MaybePromise<void> | undefined;
   /** Whether the latest exchange failed; before the first, whether it can be reached is not known. */
   #isAway = true;
+  /** Keys that wait until the region is back. While it is not, only as many are looked at as a call can have. */
+  readonly waiting = new Set<MergedKey>();
   /** Everything that was admitted before then has arrived; undefined if nothing has waited since. */
   #waitingSinceMs: number | undefined;
 
@@ -85,6 +89,11 @@ export class PeerRegion {
   /** The region's store. */
   get store(): Store {
     return this.#store;
+  }
+
+  /** Whether it was asked and did not answer. */
+  get isCutOff(): boolean {
+    return this.#isAway && this.#counts.failures > 0;
   }
 
   /** Whether the region has all that was admitted of a key, and nothing that was not. */
@@ -125,7 +134,7 @@ export class PeerRegion {
   announce(keys: Iterable<MergedKey>): MaybePromise<void> {
     if (this.#busy !== undefined) return this.#busy;
     const nowMs = this.#setup.clock.now();
-    const due = [...keys].filter((key) => this.#isDue(key, nowMs));
+    const { due, isAll } = this.#dueOf(keys, nowMs);
     if (due.length === 0) {
       this.#waitingSinceMs = undefined;
       return undefined;
@@ -133,13 +142,29 @@ export class PeerRegion {
     this.#waitingSinceMs ??= nowMs;
     const done = andThen(this.#announceFrom(due, 0), (arrival) => {
       // Only now the region has everything that was admitted before the first of these calls.
-      if (arrival === "all") this.#waitingSinceMs = nowMs;
+      if (arrival === "all" && isAll) this.#waitingSinceMs = nowMs;
     });
     if (!isThenable(done)) return undefined;
     this.#busy = done.finally(() => {
       this.#busy = undefined;
     });
     return this.#busy;
+  }
+
+  /** The keys that have to be announced: all of them, or while the region is cut off as many as one call can have. */
+  #dueOf(keys: Iterable<MergedKey>, nowMs: number): { due: MergedKey[]; isAll: boolean } {
+    const due: MergedKey[] = [];
+    if (!this.isCutOff) {
+      for (const key of keys) if (this.#isDue(key, nowMs)) due.push(key);
+      return { due, isAll: this.waiting.size === 0 };
+    }
+    for (const some of [keys, this.waiting]) {
+      for (const key of some) {
+        if (due.length === KEYS_A_CALL) return { due, isAll: false };
+        if (this.#isDue(key, nowMs)) due.push(key);
+      }
+    }
+    return { due, isAll: true };
   }
 
   #isDue(key: MergedKey, nowMs: number): boolean {
@@ -180,10 +205,10 @@ export class PeerRegion {
     const fail = (): Arrival => {
       this.#counts.failures++;
       this.#isAway = true;
-      for (const { key, deltaUnits } of sendings) {
+      for (const { key, deltaUnits, baseUnits } of sendings) {
         const register = key.registers[this.#index];
         register.isAwaited = false;
-        if (deltaUnits !== 0) register.isUnsure = true;
+        if (deltaUnits !== 0 || baseUnits !== 0) register.isUnsure = true;
       }
       return "unknown";
     };
@@ -210,9 +235,11 @@ export class PeerRegion {
     // After a call without an answer the register is read first, so that nothing is charged twice.
     const missing = register.isUnsure ? 0 : announcement.units - register.knownUnits;
     const deltaUnits = missing < 0 && !this.#mayRefund(key, register, nowMs) ? 0 : missing;
+    // Never by a call that only reads: thousands of those without an answer would bring more bases than a double holds.
+    const baseUnits = register.hasBase || missing === 0 ? 0 : BASE_UNITS;
     if (!register.isUnsure) register.sentUnits = announcement.units;
     register.isAwaited = true;
-    return { ...announcement, key, deltaUnits, isWhole: !register.isUnsure };
+    return { ...announcement, key, deltaUnits, baseUnits, isWhole: !register.isUnsure };
   }
 
   /** Whether a refund reaches what it refunds: a register without its base has nothing to give, nor has the next window. */
@@ -224,10 +251,9 @@ export class PeerRegion {
   #send(sendings: readonly Sending[], nowMs: number): MaybePromise<readonly CounterStatus[]> {
     const back = sendings.filter(({ deltaUnits }) => deltaUnits < 0);
     const refunds = back.flatMap(({ key, deltaUnits }) => toPair(key, -deltaUnits, 0, nowMs));
-    const debits = sendings.flatMap(({ key, deltaUnits }) => {
-      const base = key.registers[this.#index].hasBase ? 0 : BASE_UNITS;
-      return toPair(key, Math.max(0, deltaUnits), base, nowMs);
-    });
+    const debits = sendings.flatMap(({ key, deltaUnits, baseUnits }) =>
+      toPair(key, Math.max(0, deltaUnits), baseUnits, nowMs),
+    );
     const refunded = refunds.length === 0 ? undefined : this.#store.refund(refunds);
     const charged = this.#store.debit([clockCharge(this.region, nowMs), ...debits]);
     if (!isThenable(refunded)) return charged;
