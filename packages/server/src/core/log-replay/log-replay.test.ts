@@ -213,6 +213,20 @@ describe("a replay", () => {
     }
   });
 
+  it("counts callers by a name only if a rule does, since nginx logs any name that a client sends", async () => {
+    const requests = Array.from({ length: 6 }, (_, at) =>
+      request(at, { user: at < 2 ? undefined : `u${at}` }),
+    );
+    const byAddress = { id: "ip", limit: "3/hour" };
+    const byUser = { id: "user", key: "user", onMissing: "skip", limit: "3/hour" };
+    const unnamed = await replay(requests, [byAddress]);
+    expect(unnamed.callers).toMatchObject({ total: 1, refused: 1 });
+    const named = await replay(requests, [byAddress, byUser]);
+    expect(named.callers).toMatchObject({ total: 5, refused: 3 });
+    const against = await replay(requests, [byAddress], { against: toRules([byUser]) });
+    expect(against.callers).toMatchObject({ total: 5, refused: 3, refusedBefore: 0 });
+  });
+
   it("counts requests that looser rules allow again, under the rule that refused them", async () => {
     const requests = Array.from({ length: 5 }, (_, at) => request(at));
     const report = await replay(requests, [{ id: "new", limit: "100/hour" }], {

@@ -13,7 +13,7 @@ import { Replay, settled } from "../replay/replay.js";
 import { needsOf } from "./entry-needs.js";
 import { type JudgedRules, judgedRules } from "./judged-rules.js";
 import type { LogReplayInput } from "./log-replay-input.js";
-import { LogTally } from "./log-tally.js";
+import { type CallersCounted, callersUnder, LogTally } from "./log-tally.js";
 import { PlannedRequests } from "./planned-requests.js";
 import type { ReplayReport } from "./replay-report.js";
 import { toReport } from "./to-report.js";
@@ -66,7 +66,7 @@ class LogReplay {
   readonly clients: LoggedClients | undefined;
   /** Undefined if the rules can't be planned. */
   readonly #planned: PlannedRequests | undefined;
-  readonly #ipv6Prefix: number;
+  readonly #callers: CallersCounted;
   /** How the request ended that is being decided, filled in again for each. */
   readonly #end: { -readonly [F in keyof RequestEnd]: RequestEnd[F] } = {};
 
@@ -90,34 +90,29 @@ class LogReplay {
       { replay: first, rules: after.rules },
       second && before && { replay: second, rules: before.rules },
     );
-    const { ipv6Prefix } = after.rules;
-    return new LogReplay(first, second, planned, { trustedProxies, ipv6Prefix });
+    const clients = trustedProxies && new LoggedClients(trustedProxies);
+    const callers = callersUnder(before ? [after.rules, before.rules] : [after.rules]);
+    return new LogReplay({ after: first, before: second, planned, clients, callers });
   }
 
-  private constructor(
-    after: Replay,
-    before: Replay | undefined,
-    planned: PlannedRequests | undefined,
-    callers: {
-      readonly trustedProxies: readonly string[] | undefined;
-      readonly ipv6Prefix: number;
-    },
-  ) {
-    const { trustedProxies, ipv6Prefix } = callers;
-    this.#after = after;
-    this.#before = before;
-    this.#planned = planned;
-    this.#ipv6Prefix = ipv6Prefix;
-    this.clients = trustedProxies && new LoggedClients(trustedProxies);
+  private constructor(parts: {
+    readonly after: Replay;
+    readonly before: Replay | undefined;
+    readonly planned: PlannedRequests | undefined;
+    readonly clients: LoggedClients | undefined;
+    readonly callers: CallersCounted;
+  }) {
+    this.#after = parts.after;
+    this.#before = parts.before;
+    this.#planned = parts.planned;
+    this.clients = parts.clients;
+    this.#callers = parts.callers;
   }
 
   /** Decides a request. Returns whether the new rules allow it. */
   take(entry: LogEntry): boolean {
     this.clients?.find(entry);
-    this.tally ??= new LogTally(entry.atMs, {
-      isCompared: this.#before !== undefined,
-      ipv6Prefix: this.#ipv6Prefix,
-    });
+    this.tally ??= new LogTally(entry.atMs, this.#before !== undefined, this.#callers);
     const planned = this.#planned?.decide(entry, this.tally);
     if (planned !== undefined) return planned;
     entry.fillIn();

@@ -5,7 +5,7 @@ import type { ReadSummary } from "../../access-logs/reading/read-logs.js";
 import { type JudgedRules, notesOnSpan, notesOnUnseen, type RuleNote } from "./judged-rules.js";
 import { remarksOnLog } from "./log-remarks.js";
 import type { LogReplayInput, NamedRules } from "./log-replay-input.js";
-import { LogTally, type RuleTally, STEPS } from "./log-tally.js";
+import { callersUnder, LogTally, type RuleTally, STEPS } from "./log-tally.js";
 import { KEY_STEPS, type RefusedKey } from "./refused-keys.js";
 import {
   REPORT_VERSION,
@@ -35,9 +35,8 @@ export interface Counted {
 /** The report. */
 export function toReport(input: LogReplayInput, counted: Counted): ReplayReport {
   const { hashKey } = input;
-  const { ipv6Prefix } = counted.after.rules;
   const isCompared = counted.before !== undefined;
-  const tally = counted.tally ?? new LogTally(0, { isCompared, ipv6Prefix });
+  const tally = counted.tally ?? new LogTally(0, isCompared, callersUnder([counted.after.rules]));
   const { after, before, callersRefused } = tally;
   const steps = stepsOf(tally);
   const isEmpty = tally.total === 0;
