@@ -419,6 +419,31 @@ describe("a replay", () => {
     expect(report.byKey).toMatchObject([{ key: "hmac:14" }]);
   });
 
+  it("says what its memory could not hold: keys of a service of that size, and entries of sliding logs", async () => {
+    const requests = Array.from({ length: 2_500 }, (_, at) =>
+      request(at / 1_000, { ip: `10.0.${at >> 8}.${at & 255}`, user: `u${at}` }),
+    );
+    const rules = (limit: (hours: string) => unknown) => [
+      { id: "ip", limit: limit("1h") },
+      { id: "user", key: "user", limit: limit("1d") },
+    ];
+    const ofKeys = rules((windowMs) => ({ fixedWindow: { limit: 1, windowMs } }));
+    const ofLogs = rules((windowMs) => ({ slidingWindowLog: { limit: 1, windowMs } }));
+    const keys = await replay(requests, ofKeys, { keysMax: 1_000 });
+    expect(keys.remarks).toContainEqual(
+      expect.stringMatching(/^3,000 keys in use had to make room/),
+    );
+    expect(keys.requests.refused).toBe(0);
+    const full = await replay(requests, ofLogs, { keysMax: 1_000 });
+    expect(full.requests.refused).toBeGreaterThan(1_000);
+    const why = "requests were also refused because the memory for sliding window logs was full";
+    expect(full.remarks).toContainEqual(expect.stringContaining(why));
+    expect((await replay(requests, ofLogs)).remarks.join()).not.toContain("memory");
+    const against = { against: toRules(ofLogs), keysMax: 1_000 };
+    const compared = await replay(requests, [], against);
+    expect(compared.remarks).toContainEqual(expect.stringContaining(why));
+  });
+
   it("of a log without requests has nothing to report", async () => {
     const report = await replay([], THREE);
     expect(report).toMatchObject({ fromMs: null, requests: { total: 0 }, byRule: [], byKey: [] });

@@ -16,7 +16,7 @@ import type { LogReplayInput } from "./log-replay-input.js";
 import { type CallersCounted, callersUnder, LogTally } from "./log-tally.js";
 import { PlannedRequests } from "./planned-requests.js";
 import type { ReplayReport } from "./replay-report.js";
-import { toReport } from "./to-report.js";
+import { type Shortage, toReport } from "./to-report.js";
 
 /** Keys as in a service with the default configuration. */
 const KEYS_MAX = 1_000_000;
@@ -50,7 +50,7 @@ export async function replayLogs(input: LogReplayInput): Promise<ReplayReport> {
       log,
       clients: replay.clients,
       tally: replay.tally,
-      evictions: replay.evictions,
+      shortage: replay.shortage,
     });
   } finally {
     await replay.close();
@@ -128,9 +128,13 @@ class LogReplay {
     if (this.tally !== undefined) this.#planned?.end(this.tally);
   }
 
-  /** Keys that had to make room for others, under the new rules. */
-  get evictions(): number {
-    return this.#after.evictions;
+  /** What the memory for counters could not hold, on the side that lacked more. */
+  get shortage(): Shortage {
+    const sides = this.#before === undefined ? [this.#after] : [this.#after, this.#before];
+    return {
+      evictions: Math.max(...sides.map(({ evictions }) => evictions)),
+      isLogFull: sides.some(({ arenaRefusals }) => arenaRefusals > 0),
+    };
   }
 
   async close(): Promise<void> {

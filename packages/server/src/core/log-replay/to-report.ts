@@ -29,7 +29,15 @@ export interface Counted {
   readonly clients: LoggedClients | undefined;
   /** Undefined if there was no request. */
   readonly tally: LogTally | undefined;
+  readonly shortage: Shortage;
+}
+
+/** What the memory for counters could not hold. */
+export interface Shortage {
+  /** Keys in use that were forgotten for others: under the old rules or the new ones, whichever forgot more. */
   readonly evictions: number;
+  /** Whether requests were refused because there was no room for another entry of a sliding log. */
+  readonly isLogFull: boolean;
 }
 
 /** The report. */
@@ -183,10 +191,13 @@ function toKey(
   };
 }
 
-function* remarksOn({ log, clients, tally, evictions, before }: Counted): Generator<string> {
+function* remarksOn({ log, clients, tally, shortage, before }: Counted): Generator<string> {
   yield* remarksOnLog(log, clients);
+  const { evictions, isLogFull } = shortage;
   if (evictions > 0)
-    yield `${evictions} keys in use had to make room for others, as they would in a service of that size; see --keys-max`;
+    yield `${evictions.toLocaleString("en-GB")} ${evictions === 1 ? "key" : "keys"} in use had to make room for others, as they would in a service of that size; see --keys-max`;
+  if (isLogFull)
+    yield "requests were also refused because the memory for sliding window logs was full, as they would be in a service of that size; see --keys-max";
   if (tally !== undefined && tally.callers.share < 1)
     yield "there were so many callers that their numbers are estimates, within about 1%";
   if (before === undefined && tally !== undefined)
