@@ -4,7 +4,7 @@ import { hashSecret } from "sluice/http";
 import { toBareAddress } from "sluice/internals";
 import type { EntryNeeds, LogEntry } from "../log-entry.js";
 import type { FormatFacts, LineReader, LogFormat } from "../log-format.js";
-import { readRequestLine } from "./bytes.js";
+import { readRequestLine, SPACE } from "./bytes.js";
 import { CADDY_FIELDS, ENVOY_FIELDS, type FieldFact, type FieldMap } from "./field-map.js";
 import { parseTime } from "./times.js";
 
@@ -61,7 +61,9 @@ class JsonReader implements LineReader {
   }
 
   read(bytes: Buffer, from: number, to: number, entry: LogEntry): boolean {
-    const line = parseObject(bytes.toString("utf8", from, to));
+    const line = isObject(bytes, from, to)
+      ? parseObject(bytes.toString("utf8", from, to))
+      : undefined;
     if (line === undefined) return this.#fail(NOT_JSON);
     entry.atMs = parseTime(this.#find(line, "time"));
     if (Number.isNaN(entry.atMs)) return this.#failAt(line, "time", "a time from 1970 to 2100");
@@ -157,6 +159,16 @@ class JsonReader implements LineReader {
 function alternatives(names: readonly string[]): string {
   const last = names.length - 1;
   return last < 1 ? names.join("") : `${names.slice(0, last).join(", ")} or ${names[last]}`;
+}
+
+const OPENING = 0x7b;
+const TAB = 0x09;
+
+/** Whether bytes may be an object. Detection reads lines of every format, and an error costs more than many lines. */
+function isObject(bytes: Buffer, from: number, to: number): boolean {
+  let at = from;
+  while (at < to && (bytes[at] === SPACE || bytes[at] === TAB)) at++;
+  return bytes[at] === OPENING && at < to;
 }
 
 function parseObject(text: string): Fields | undefined {
