@@ -1,6 +1,6 @@
 // `sluice replay`: what rules would have done to the requests of access logs, compared with other rules.
 
-import { appendFile, writeFile } from "node:fs/promises";
+import { appendFile, unlink, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { parseRules } from "sluice/rules";
@@ -99,7 +99,18 @@ async function print(report: ReplayReport, flags: ReplayFlags, terminal: Termina
 async function mustBeWritable(path: string, read: readonly (string | undefined)[]): Promise<void> {
   if (read.some((each) => each !== undefined && resolve(each) === resolve(path)))
     throw usageError(`--html ${path} would overwrite a file that is read`);
-  await writing(path, () => appendFile(path, ""));
+  await writing(path, () => tryToWrite(path));
+}
+
+/** Leaves no empty page behind, since the replay may yet fail or be interrupted. */
+async function tryToWrite(path: string): Promise<void> {
+  try {
+    await writeFile(path, "", { flag: "wx" });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return appendFile(path, "");
+  }
+  await unlink(path);
 }
 
 /** Does something to a file that is written. @throws CommandError that says why it can't be written. */
