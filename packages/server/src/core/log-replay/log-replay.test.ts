@@ -44,7 +44,8 @@ async function replay(
   }
   const choice = format === "json" ? { fields: FIELDS } : {};
   const sources = await openSources([{ name: "access.log", stream: stream() }], choice);
-  return replayLogs({ sources, rules: toRules(rules), ...others });
+  // Estimates are the same in each run.
+  return replayLogs({ sources, rules: toRules(rules), sampleSalt: 1, ...others });
 }
 
 /** What a policy decides about the same requests, live. */

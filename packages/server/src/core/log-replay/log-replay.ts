@@ -71,7 +71,7 @@ class LogReplay {
   readonly #end: { -readonly [F in keyof RequestEnd]: RequestEnd[F] } = {};
 
   static async of(
-    { trustedProxies, keysMax = KEYS_MAX }: LogReplayInput,
+    { trustedProxies, keysMax = KEYS_MAX, sampleSalt }: LogReplayInput,
     after: JudgedRules,
     before: JudgedRules | undefined,
   ): Promise<LogReplay> {
@@ -91,7 +91,8 @@ class LogReplay {
       second && before && { replay: second, rules: before.rules },
     );
     const clients = trustedProxies && new LoggedClients(trustedProxies);
-    const callers = callersUnder(before ? [after.rules, before.rules] : [after.rules]);
+    const sides = before ? ([after.rules, before.rules] as const) : ([after.rules] as const);
+    const callers = callersUnder(sides, sampleSalt ?? secret.readInt32LE(8));
     return new LogReplay({ after: first, before: second, planned, clients, callers });
   }
 

@@ -45,6 +45,8 @@ export interface CallersCounted {
   readonly ipv6Prefix: number;
   /** Names of callers that some rule counts by, the most telling first. */
   readonly names: readonly CallerName[];
+  /** Chooses which callers and keys are in samples. */
+  readonly salt: number;
 }
 
 /** A name that lines may have for a caller, beside the address. */
@@ -52,11 +54,18 @@ export type CallerName = (typeof CALLER_NAMES)[number];
 const CALLER_NAMES = ["user", "apiKey", "tenant"] as const;
 
 /** How callers are counted under these rules. */
-export function callersUnder([first, ...others]: readonly [RuleSet, ...RuleSet[]]): CallersCounted {
+export function callersUnder(
+  [first, ...others]: readonly [RuleSet, ...RuleSet[]],
+  salt: number,
+): CallersCounted {
   const kinds = new Set<string>();
   for (const { rules } of [first, ...others])
     for (const { key } of rules) for (const { kind } of key) kinds.add(kind);
-  return { ipv6Prefix: first.ipv6Prefix, names: CALLER_NAMES.filter((name) => kinds.has(name)) };
+  return {
+    ipv6Prefix: first.ipv6Prefix,
+    names: CALLER_NAMES.filter((name) => kinds.has(name)),
+    salt,
+  };
 }
 
 /** What one set of rules did. */
@@ -120,7 +129,7 @@ export class LogTally {
   /** Undefined if there are no old rules. */
   readonly before: SideTally | undefined;
   /** One sample, in which refused callers are marked: there are never more of them than callers. */
-  readonly callers = new SampledKeys(CALLERS_MAX, CALLER_COLUMNS);
+  readonly callers: SampledKeys;
   readonly keys: RefusedKeys;
   readonly series: TimeSeries;
   /** Facts that some line named. */
@@ -134,6 +143,7 @@ export class LogTally {
 
   constructor(startMs: number, isCompared: boolean, callers: CallersCounted) {
     this.#callers = callers;
+    this.callers = new SampledKeys(CALLERS_MAX, callers.salt, CALLER_COLUMNS);
     this.startMs = startMs;
     this.endMs = startMs;
     this.after = new SideTally(startMs);
@@ -210,7 +220,7 @@ export class LogTally {
   #keysOf(tally: RuleTally): SampledKeys | undefined {
     if (tally.keys === undefined && this.#rulesWithKeys < RULES_WITH_KEYS_MAX) {
       this.#rulesWithKeys++;
-      tally.keys = new SampledKeys(KEYS_OF_RULE_MAX);
+      tally.keys = new SampledKeys(KEYS_OF_RULE_MAX, this.#callers.salt);
     }
     return tally.keys;
   }

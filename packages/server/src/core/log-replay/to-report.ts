@@ -44,7 +44,8 @@ export interface Shortage {
 export function toReport(input: LogReplayInput, counted: Counted): ReplayReport {
   const { hashKey } = input;
   const isCompared = counted.before !== undefined;
-  const tally = counted.tally ?? new LogTally(0, isCompared, callersUnder([counted.after.rules]));
+  const tally =
+    counted.tally ?? new LogTally(0, isCompared, callersUnder([counted.after.rules], 0));
   const { after, before, callersRefused } = tally;
   const steps = stepsOf(tally);
   const isEmpty = tally.total === 0;
