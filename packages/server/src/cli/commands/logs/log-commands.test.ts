@@ -204,8 +204,10 @@ describe("sluice replay", () => {
     [[log, "--reorder", "2d"], 2, /--reorder must be a duration up to 1h/],
     [[log, "--keys-max", "0"], 2, /--keys-max must be a whole number/],
     [["-", "-"], 2, /standard input\) can be named only once/],
+    [["-", "--rules", "-"], 2, /standard input\) can be named only once/],
+    [[log, "--rules", "-", "--against", "-"], 2, /standard input\) can be named only once/],
   ])("ends with one line about what is wrong: %j", async (args, exit, message) => {
-    const { code, out, err } = await sluice(["replay", ...(args as string[]), "--rules", rules]);
+    const { code, out, err } = await sluice(["replay", "--rules", rules, ...(args as string[])]);
     expect({ code, out }).toEqual({ code: exit, out: "" });
     expect(err).toMatch(message as RegExp);
   });

@@ -17,7 +17,13 @@ import { adviseOnConfiguration } from "../../service-configuration.js";
 import { type Terminal, writeLine } from "../../terminal/terminal.js";
 import { formatReplay } from "../../text/replay.js";
 import type { CommandParts } from "../command-parts.js";
-import { addLogOptions, failOnRules, type LogFlags, readNamedLogs } from "./log-options.js";
+import {
+  addLogOptions,
+  failOnRules,
+  type LogFlags,
+  mustNameInputOnce,
+  readNamedLogs,
+} from "./log-options.js";
 
 interface ReplayFlags extends LogFlags {
   readonly rules: string;
@@ -67,6 +73,7 @@ async function replay(
   flags: ReplayFlags,
   terminal: Terminal,
 ): Promise<void> {
+  mustNameInputOnce([...logs, flags.rules, flags.against]);
   const keysMax = toKeysMax(flags.keysMax);
   const rules = await readRules(flags.rules, terminal);
   const against =
