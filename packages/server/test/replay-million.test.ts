@@ -1,5 +1,5 @@
-// A million lines through the command as it is installed, rotated and compressed, with bots, bursts and garbage among
-// them: every rule refuses as often as a policy does that decides the same requests live.
+// A million lines through the command as it is installed, rotated and compressed, half of them behind a proxy, with bots,
+// bursts, IPv6 and lines that are cut off: every rule refuses as often as a policy does that decides the same requests live.
 
 import { execFile } from "node:child_process";
 import { createWriteStream } from "node:fs";
@@ -18,6 +18,7 @@ import type { ReplayReport } from "../src/core/log-replay/replay-report.js";
 
 const LINES = 1_000_000;
 const CALLERS = 20_000;
+const PROXY = "10.255.255.1";
 const LINES_A_PIECE = 5_000;
 const GARBAGE_EVERY = 9_973;
 const NOON = Date.UTC(2026, 10, 17, 12);
@@ -45,14 +46,15 @@ const command = fileURLToPath(new URL("../bin/sluice.js", import.meta.url));
 
 const traffic = () => makeTraffic({ requests: LINES, callers: CALLERS, startMs: NOON });
 
-/** The lines from one to before another, in pieces. */
-function* piecesOf(from: number, to: number): Generator<string> {
+/** The lines from one to before another, in pieces. From a proxy, the client is in X-Forwarded-For. */
+function* piecesOf(from: number, to: number, isProxied: boolean): Generator<string> {
   let lines: string[] = [];
   let at = 0;
   for (const request of traffic()) {
     const place = at++;
     if (place < from || place >= to) continue;
-    lines.push(toLogLine("combined", request));
+    const proxied = isProxied ? { ip: PROXY, forwardedFor: request.ip } : {};
+    lines.push(toLogLine("combined", { ...request, ...proxied }));
     if (place % GARBAGE_EVERY === 0) lines.push('203.0.113.9 - - [17/Nov/2026:12:00:00 +0000] "GE');
     if (lines.length < LINES_A_PIECE && place < to - 1) continue;
     yield `${lines.join("\n")}\n`;
@@ -80,11 +82,12 @@ it("replays a million lines as a policy decides them live", { timeout: 120_000 }
   const half = LINES / 2;
   const [older, newer] = [join(folder, "access.log.1.gz"), join(folder, "access.log")];
   const gzip = createGzip({ level: 1 });
-  await pipeline(Readable.from(piecesOf(0, half)), gzip, createWriteStream(older));
-  await pipeline(Readable.from(piecesOf(half, LINES)), createWriteStream(newer));
+  await pipeline(Readable.from(piecesOf(0, half, false)), gzip, createWriteStream(older));
+  await pipeline(Readable.from(piecesOf(half, LINES, true)), createWriteStream(newer));
   const rules = join(folder, "rules.json");
   await pipeline(Readable.from([JSON.stringify(RULES)]), createWriteStream(rules));
   const args = [command, "replay", newer, older, "--rules", rules, "--json"];
+  args.push("--trusted-proxies", PROXY);
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args);
   const report = JSON.parse(stdout) as ReplayReport;
   expect(report.log).toMatchObject({

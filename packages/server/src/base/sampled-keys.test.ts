@@ -1,9 +1,12 @@
+import { spreadHash } from "sluice/internals";
 import { describe, expect, it } from "vitest";
 import { SampledKeys } from "./sampled-keys.js";
 
+const SALT = 7;
+
 describe("sampled keys", () => {
   it("are all there, with their numbers, while there is room", () => {
-    const keys = new SampledKeys(1_000, 1);
+    const keys = new SampledKeys(1_000, SALT, 1);
     for (let round = 0; round < 3; round++) {
       for (let at = 0; at < 1_000; at++) {
         const place = keys.placeOf(`ip:10.0.${at >> 8}.${at & 255}`);
@@ -20,7 +23,7 @@ describe("sampled keys", () => {
   });
 
   it("are a sample beyond it: each with all of its numbers, and their number estimated", () => {
-    const keys = new SampledKeys(4_096, 1);
+    const keys = new SampledKeys(4_096, SALT, 1);
     const total = 100_000;
     for (let round = 0; round < 2; round++) {
       for (let at = 0; at < total; at++) {
@@ -32,5 +35,15 @@ describe("sampled keys", () => {
     expect(keys.count).toBeGreaterThan(1_000);
     expect([...keys.places()].every((place) => keys.column(0)[place] === 2)).toBe(true);
     expect(Math.abs(keys.estimate / total - 1)).toBeLessThan(0.1);
+  });
+
+  it("can't be chosen by a client that knows the hash, but not the salt", () => {
+    // All of them are in the first sixteenth of hashes without a salt: they would count as sixteen times as many.
+    const chosen: string[] = [];
+    for (let at = 0; chosen.length < 10_000; at++)
+      if (spreadHash(`user:${at}`) < 2 ** 28) chosen.push(`user:${at}`);
+    const keys = new SampledKeys(4_096, SALT);
+    for (const key of chosen) keys.placeOf(key);
+    expect(Math.abs(keys.estimate / chosen.length - 1)).toBeLessThan(0.1);
   });
 });

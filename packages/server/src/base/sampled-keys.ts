@@ -1,6 +1,7 @@
 // Distinct keys in bounded memory: all of them as long as there is room, then a uniform sample. Keys are sampled by their
 // hash, so that each key of the sample has been seen from its first time on. When the table is full, half of the range
-// of hashes is given up, and with it half of the keys.
+// of hashes is given up, and with it half of the keys. The hash is salted: a client that writes keys into a log could otherwise
+// choose which are in the sample.
 
 import { spreadHash } from "sluice/internals";
 
@@ -11,6 +12,7 @@ const PRINT_SALT = 0x9e3779b9;
 /** A sample of distinct keys, with columns of numbers beside them. */
 export class SampledKeys {
   readonly #keysMax: number;
+  readonly #salt: number;
   readonly #slots: number;
   #hashes: Uint32Array;
   /** The second half of each hash; 0 for a slot that is free. */
@@ -21,10 +23,12 @@ export class SampledKeys {
 
   /**
    * @param keysMax - The most keys in the sample.
+   * @param salt - A whole number, random where keys come from outside.
    * @param columns - How many numbers are kept for each key, whole ones below 2^32 and 0 at first; default none.
    */
-  constructor(keysMax: number, columns = 0) {
+  constructor(keysMax: number, salt: number, columns = 0) {
     this.#keysMax = keysMax;
+    this.#salt = salt;
     this.#slots = 2 ** Math.ceil(Math.log2(keysMax * 1.5));
     this.#hashes = new Uint32Array(this.#slots);
     this.#prints = new Uint32Array(this.#slots);
@@ -53,9 +57,9 @@ export class SampledKeys {
 
   /** The place of a key, which is added if it is new; -1 if it is not in the sample. */
   placeOf(key: string): number {
-    const hash = spreadHash(key);
+    const hash = spreadHash(key, this.#salt);
     if (hash >= this.#below) return -1;
-    const print = spreadHash(key, PRINT_SALT) || 1;
+    const print = spreadHash(key, this.#salt ^ PRINT_SALT) || 1;
     const place = find(this.#hashes, this.#prints, hash, print);
     if (this.#prints[place] !== 0) return place;
     if (this.#count >= this.#keysMax) {

@@ -6,7 +6,7 @@ export const EXIT = {
   ok: 0,
   /** Refused by a limit, invalid, or different. */
   no: 1,
-  /** The command was not understood, or a file of it can't be read. */
+  /** The command was not understood, a file of it can't be read, or its output can't be written. */
   usage: 2,
   /** The service could not be reached, or did not answer as it should. */
   unreachable: 3,

@@ -6,10 +6,12 @@ import { alb } from "./alb.js";
 import { afterMark } from "./bytes.js";
 import { combined, common, restOf } from "./common.js";
 import { type FieldMap, USUAL_FIELDS } from "./field-map.js";
-import { caddy, envoy, jsonFormat } from "./json.js";
+import { caddy, envoy, jsonFormat, NOT_JSON } from "./json.js";
 
-/** Lines that are looked at. */
-const LINES_MAX = 100;
+/** Readable lines that are enough. */
+const READABLE_MAX = 100;
+/** Lines that are looked at: a scanner may fill the start of a log with requests that no server understands. */
+const LINES_MAX = 2_000;
 const NEWLINE = 0x0a;
 
 /** What the user says of the format. */
@@ -55,6 +57,17 @@ export function detectFormat(head: Buffer, choice: FormatChoice = {}): LogFormat
   return best === common ? toCommonOrCombined(head) : best;
 }
 
+/** What to do about a log that begins so, of which no format reads a line. */
+export function adviseOnFormat(head: Buffer): string {
+  const reader = formatOf("json").createReader(NO_NEEDS);
+  const entry = new LogEntry();
+  for (const [from, to] of linesOf(head)) {
+    if (reader.read(head, from, to, entry) || reader.problem === NOT_JSON) continue;
+    return `its lines are JSON, but malformed: ${reader.problem}; name the fields with --fields, such as --fields time=at,ip=client.address`;
+  }
+  return "no known format reads its first lines; name it with --format, or the fields of JSON with --fields";
+}
+
 /** The time of the first line that can be read; undefined if there is none. */
 export function firstTimeOf(head: Buffer, format: LogFormat): number | undefined {
   const reader = format.createReader(NO_NEEDS);
@@ -67,7 +80,10 @@ function countReadable(head: Buffer, format: LogFormat): number {
   const reader = format.createReader(NO_NEEDS);
   const entry = new LogEntry();
   let count = 0;
-  for (const [from, to] of linesOf(head)) if (reader.read(head, from, to, entry)) count++;
+  for (const [from, to] of linesOf(head)) {
+    if (reader.read(head, from, to, entry)) count++;
+    if (count === READABLE_MAX) break;
+  }
   return count;
 }
 

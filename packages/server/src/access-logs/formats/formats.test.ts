@@ -166,6 +166,23 @@ describe("what formats have besides", () => {
     expect(entry.apiKey).not.toContain("secret");
   });
 
+  it("JSON lines are malformed for what a field has, or for all fields that a fact may be in", () => {
+    const usual = formatOf("json").createReader(ALL);
+    const why = (changes: object) => {
+      const line = { time: NOON, ip: "::1", method: "GET", path: "/", ...changes };
+      const bytes = Buffer.from(JSON.stringify(line));
+      return usual.read(bytes, 0, bytes.length, new LogEntry()) ? "" : usual.problem;
+    };
+    expect(why({})).toBe("");
+    expect(why({ time: "1969-12-31T00:00:00Z" })).toBe("time is not a time from 1970 to 2100");
+    expect(why({ time: undefined })).toMatch(/^no time in time, timestamp, .*, msec or date$/);
+    expect(why({ ip: undefined, remote_addr: "unix:" })).toBe("remote_addr is not an address");
+    expect(why({ ip: "" })).toMatch(/^no ip in ip, client_ip, /);
+    expect(why({ method: "" })).toMatch(/^no method in method, request_method, /);
+    expect(why({ path: "" })).toBe("no path in path, uri, request_uri, url or url.path");
+    expect(why({ method: "", request: "\u0016\u0003" })).toBe("request is not a request line");
+  });
+
   it("names of the prototype are fields like any other", () => {
     const line = '{"__proto__":{"time":1},"constructor":{"time":2},"ip":"::1"}';
     expect(read("json", line)).toBe("no time in at");
@@ -193,6 +210,8 @@ describe("times", () => {
     ["2026-11-17 13:00:00 +0100", NOON],
     ["2026/11/17 12:00:00.250", NOON + 250],
     ["2026/11-17 12:00:00", Number.NaN],
+    ["2026-02-29T12:00:00Z", Number.NaN],
+    ["2028-02-29T12:00:00Z", Date.UTC(2028, 1, 29, 12)],
     ["17/Nov/2026:07:00:00 -0500", NOON],
     ["17/Nov/2026:12:00:00.250 +0000", NOON + 250],
     [NOON / 1_000, NOON],

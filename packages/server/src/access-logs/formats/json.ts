@@ -4,9 +4,12 @@ import { hashSecret } from "sluice/http";
 import { toBareAddress } from "sluice/internals";
 import type { EntryNeeds, LogEntry } from "../log-entry.js";
 import type { FormatFacts, LineReader, LogFormat } from "../log-format.js";
-import { readRequestLine } from "./bytes.js";
+import { readRequestLine, SPACE } from "./bytes.js";
 import { CADDY_FIELDS, ENVOY_FIELDS, type FieldFact, type FieldMap } from "./field-map.js";
 import { parseTime } from "./times.js";
+
+/** The problem of a line that is not JSON at all. */
+export const NOT_JSON = "not a JSON object";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -58,15 +61,16 @@ class JsonReader implements LineReader {
   }
 
   read(bytes: Buffer, from: number, to: number, entry: LogEntry): boolean {
-    const line = parseObject(bytes.toString("utf8", from, to));
-    if (line === undefined) return this.#fail("not a JSON object");
+    const line = isObject(bytes, from, to)
+      ? parseObject(bytes.toString("utf8", from, to))
+      : undefined;
+    if (line === undefined) return this.#fail(NOT_JSON);
     entry.atMs = parseTime(this.#find(line, "time"));
-    if (Number.isNaN(entry.atMs)) return this.#fail(`no time in ${this.#say("time")}`);
+    if (Number.isNaN(entry.atMs)) return this.#failAt(line, "time", "a time from 1970 to 2100");
     const ip = toBareAddress(toText(this.#find(line, "ip")) ?? "");
-    if (ip === undefined) return this.#fail(`no address in ${this.#say("ip")}`);
+    if (ip === undefined) return this.#failAt(line, "ip", "an address");
     entry.ip = ip;
-    if (!this.#readTarget(line, entry))
-      return this.#fail(`no method in ${this.#say("method")}, or no path in ${this.#say("path")}`);
+    if (!this.#readTarget(line, entry)) return this.#failAtTarget(line);
     entry.host = toText(this.#find(line, "host"));
     entry.user = toText(this.#find(line, "user"));
     entry.tenant = toText(this.#find(line, "tenant"));
@@ -127,14 +131,44 @@ class JsonReader implements LineReader {
     return fields === undefined ? undefined : firstOf(line, fields);
   }
 
-  #say(fact: FieldFact): string {
-    return (this.#fields.facts[fact] ?? [fact]).join(" or ");
+  #failAtTarget(line: Fields): false {
+    if (this.#find(line, "request") !== undefined)
+      return this.#failAt(line, "request", "a request line");
+    const hasMethod = toText(this.#find(line, "method")) !== undefined;
+    return hasMethod
+      ? this.#failAt(line, "path", "a path")
+      : this.#failAt(line, "method", "a method");
+  }
+
+  /** A field has something else than the fact, or no field has it. */
+  #failAt(line: Fields, fact: FieldFact, what: string): false {
+    const names = this.#fields.facts[fact] ?? [fact];
+    const named = names.find((name) => firstOf(line, [name]) !== undefined);
+    return this.#fail(
+      named === undefined ? `no ${fact} in ${alternatives(names)}` : `${named} is not ${what}`,
+    );
   }
 
   #fail(problem: string): false {
     this.problem = problem;
     return false;
   }
+}
+
+/** `a, b or c`. */
+function alternatives(names: readonly string[]): string {
+  const last = names.length - 1;
+  return last < 1 ? names.join("") : `${names.slice(0, last).join(", ")} or ${names[last]}`;
+}
+
+const OPENING = 0x7b;
+const TAB = 0x09;
+
+/** Whether bytes may be an object. Detection reads lines of every format, and an error costs more than many lines. */
+function isObject(bytes: Buffer, from: number, to: number): boolean {
+  let at = from;
+  while (at < to && (bytes[at] === SPACE || bytes[at] === TAB)) at++;
+  return bytes[at] === OPENING && at < to;
 }
 
 function parseObject(text: string): Fields | undefined {

@@ -39,6 +39,9 @@ function fromNumber(value: number): number {
 /** Times without a zone are UTC: what else they may be, a log does not say. */
 function fromIso(text: string): number {
   const date = text.slice(0, 10).replaceAll("/", "-");
+  // Date.parse takes the 30th of February for the 2nd of March.
+  const [year, month, day] = date.split("-").map(Number);
+  if (day > new Date(Date.UTC(year, month, 0)).getUTCDate()) return Number.NaN;
   const written = `${date}T${text.slice(11).replace(",", ".").replace(" ", "")}`;
   return Date.parse(/(?:Z|[+-]\d{2}:?\d{2})$/i.test(written) ? written : `${written}Z`);
 }

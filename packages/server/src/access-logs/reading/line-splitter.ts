@@ -10,8 +10,11 @@ export interface LineSink {
   tooLong(start: Buffer, number: number, why: string): void;
 }
 
-/** The longest line that is read: what is kept of a line that has no end is bounded. */
-export const LINE_BYTES_MAX = 64 * 1024;
+/**
+ * The longest line that is read: what is kept of a line that has no end is bounded. A client can make nginx write 128 KB, by
+ * 32 KB of headers in which every byte is escaped, and would not be counted if that were too long.
+ */
+export const LINE_BYTES_MAX = 256 * 1024;
 const WHY = `longer than ${LINE_BYTES_MAX} bytes`;
 /** What is kept of a line that is too long. */
 const START_BYTES = 256;

@@ -2,10 +2,18 @@
 // first lines, whatever their names.
 
 import { stat } from "node:fs/promises";
-import { detectFormat, type FormatChoice, firstTimeOf, formatOf } from "../formats/detect.js";
+import {
+  adviseOnFormat,
+  detectFormat,
+  type FormatChoice,
+  firstTimeOf,
+  formatOf,
+} from "../formats/detect.js";
 import { sharedFacts } from "../formats/shared-facts.js";
 import type { LogFormat } from "../log-format.js";
 import { compressionOf, decompress } from "./decompress.js";
+import { foreignContent } from "./foreign-content.js";
+import { LINE_BYTES_MAX } from "./line-splitter.js";
 import {
   countBytes,
   isOfFileSystem,
@@ -14,8 +22,8 @@ import {
   type StoredLog,
 } from "./stored-log.js";
 
-/** Bytes by which the format is detected. */
-const HEAD_BYTES = 64 * 1024;
+/** Bytes by which the format is detected: the longest line may be the first. */
+const HEAD_BYTES = LINE_BYTES_MAX;
 
 /** A log. */
 export interface LogSource {
@@ -36,7 +44,7 @@ export interface LogSource {
 /** A file, or a stream with a name. */
 export type LogInput = string | { readonly name: string; readonly stream: AsyncIterable<Buffer> };
 
-/** A log whose format is not known. */
+/** A log whose format is not known, or that can't be read as lines. */
 export class UnknownFormatError extends Error {
   override readonly name = "UnknownFormatError";
 }
@@ -105,12 +113,12 @@ async function openStream(
 const EMPTY: LogFormat = { ...formatOf("json"), title: "empty", facts: sharedFacts([]) };
 
 function mustDetect(name: string, head: Buffer, choice: FormatChoice): LogFormat {
+  const foreign = foreignContent(head);
+  if (foreign !== undefined) throw new UnknownFormatError(`${name}: ${foreign}`);
   const format = detectFormat(head, choice);
   if (format !== undefined) return format;
   if (head.length === 0) return EMPTY;
-  throw new UnknownFormatError(
-    `${name}: no known format reads its first lines; name it with --format, or the fields of JSON with --fields`,
-  );
+  throw new UnknownFormatError(`${name}: ${adviseOnFormat(head)}`);
 }
 
 async function readHeadOf(path: string): Promise<{ head: Buffer; isCompressed: boolean }> {

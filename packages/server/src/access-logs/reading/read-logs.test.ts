@@ -84,17 +84,31 @@ describe("lines", () => {
     expect(files).toMatchObject([{ lines: 9, malformed: 7, problem: null }]);
   });
 
-  it.each([64, 200_000])("that are too long are malformed, in pieces of %d bytes", async (size) => {
-    const long = line(1, { path: `/${"x".repeat(LINE_BYTES_MAX)}` });
-    const { requests, malformedLines } = await read([
-      inPieces(`${line(0)}\n${long}\n${line(2)}\n${long}`, size),
-    ]);
-    expect(requests).toEqual(["/0 0", "/2 2"]);
-    expect(malformedLines.map(({ line, why }) => [line, why])).toEqual([
-      [2, "longer than 65536 bytes"],
-      [4, "longer than 65536 bytes"],
-    ]);
-    expect(malformedLines[0]?.text.length).toBeLessThanOrEqual(120);
+  it.each([1_000, 800_000])(
+    "that are too long are malformed, in pieces of %d bytes",
+    async (size) => {
+      const long = line(1, { path: `/${"x".repeat(LINE_BYTES_MAX)}` });
+      const { requests, malformedLines } = await read([
+        inPieces(`${line(0)}\n${long}\n${line(2)}\n${long}`, size),
+      ]);
+      expect(requests).toEqual(["/0 0", "/2 2"]);
+      expect(malformedLines.map(({ line, why }) => [line, why])).toEqual([
+        [2, "longer than 262144 bytes"],
+        [4, "longer than 262144 bytes"],
+      ]);
+      expect(malformedLines[0]?.text.length).toBeLessThanOrEqual(120);
+    },
+  );
+
+  it("that nginx makes of 32 KB of headers, each byte escaped, are read", async () => {
+    const path = `/${"\\xE9".repeat(8_000)}`;
+    const long = line(0, { path, userAgent: "\\xE9".repeat(24_000) });
+    expect(long.length).toBeGreaterThan(128_000);
+    const { requests, malformed } = await read([inPieces(`${long}\n${line(1)}`, 16_384)]);
+    expect({ malformed, paths: requests.map((request) => request.length) }).toEqual({
+      malformed: 0,
+      paths: [8_003, 4],
+    });
   });
 
   it("that are out of order within the window are put in order, equal ones as they came", async () => {
@@ -304,6 +318,28 @@ describe("files", () => {
     await expect(read([unknown])).rejects.toThrow(
       "unknown.log: no known format reads its first lines; name it with --format",
     );
+    const json = write("json.log", '{"when":"12:00","ip":"::1","method":"GET","path":"/"}\n');
+    await expect(read([json])).rejects.toThrow(
+      /json.log: its lines are JSON, but malformed: no time in time, timestamp, .* or date; name the fields with --fields/,
+    );
+  });
+
+  it("that begin with many requests which no server understands are detected all the same", async () => {
+    const scan = '203.0.113.9 - - [17/Nov/2026:12:00:00 +0000] "\\x16\\x03\\x01" 400 157 "-" "-"\n';
+    const { requests, malformed } = await read([
+      inPieces(`${scan.repeat(500)}${line(1)}\n`, 5_000),
+    ]);
+    expect({ requests, malformed }).toEqual({ requests: ["/1 1"], malformed: 500 });
+  });
+
+  it.each([
+    ["BZh91AY&SY", "compressed with bzip2; decompress it"],
+    ["\xfd7zXZ\0\0\x04", "compressed with xz; decompress it"],
+    ["PK\x03\x04", "a zip archive; decompress it"],
+    ["\xff\xfe1\x000\0", "in UTF-16; convert it to UTF-8"],
+  ])("that are not lines are refused with what they are: %j", async (start, what) => {
+    const path = write("foreign", Buffer.from(`${start}${line(0)}\n`, "latin1"));
+    await expect(openSources([path], { format: "combined" })).rejects.toThrow(`foreign: ${what}`);
   });
 });
 

@@ -5,6 +5,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
 import { text } from "node:stream/consumers";
 import type { ProcessLike } from "../../workers/run.js";
+import { EXIT } from "../exit.js";
 
 /** Where the command was started from. */
 export interface Terminal {
@@ -49,8 +50,7 @@ const ROWS = 24;
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
   const { env, stdout, stderr, stdin } = process;
-  // Without a listener a reader that went away would end the process with a stack trace.
-  stdout.on("error", () => {});
+  stdout.on("error", onLostOutput(process));
   return {
     env,
     process,
@@ -88,6 +88,26 @@ function onEnd(task: () => void): () => void {
   };
   for (const signal of SIGNALS) process.on(signal, end);
   return stop;
+}
+
+/**
+ * What happens when output can't be written. A reader that went away, as after `| head` or with its terminal, has all that
+ * it wants; anything else, such as a full disk, must not look like success.
+ */
+function onLostOutput(process: NodeJS.Process): (error: NodeJS.ErrnoException) => void {
+  const { stdout, stderr } = process;
+  let isSaid = false;
+  return ({ code, message }) => {
+    if (code === "EPIPE" || stdout.isTTY === true || isSaid) return;
+    isSaid = true;
+    // Errors may go to the same disk.
+    stderr.on("error", () => {});
+    stderr.write(`sluice: the output can't be written: ${message}\n`);
+    // Last of all, since the command may have yet to say that it succeeded.
+    process.on("exit", () => {
+      process.exitCode = EXIT.usage;
+    });
+  };
 }
 
 function onUnread(task: () => void): () => void {

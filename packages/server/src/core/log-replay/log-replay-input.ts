@@ -17,6 +17,8 @@ export interface LogReplayInput extends LogsToRead {
   readonly against?: NamedRules | undefined;
   /** Keys in use at the same time under limits of similar length; default 1,000,000, as in a service. */
   readonly keysMax?: number | undefined;
+  /** Chooses which callers are counted if there are too many to count all. Default: random, so that no client can. */
+  readonly sampleSalt?: number | undefined;
   /** Hashes the keys of the report. Default: they are as they are counted. */
   readonly hashKey?: ((key: string) => string) | undefined;
   /** Called with each request and what the new rules decide about it. The entry is filled in again when it returns. */

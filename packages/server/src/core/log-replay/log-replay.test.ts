@@ -44,7 +44,8 @@ async function replay(
   }
   const choice = format === "json" ? { fields: FIELDS } : {};
   const sources = await openSources([{ name: "access.log", stream: stream() }], choice);
-  return replayLogs({ sources, rules: toRules(rules), ...others });
+  // Estimates are the same in each run.
+  return replayLogs({ sources, rules: toRules(rules), sampleSalt: 1, ...others });
 }
 
 /** What a policy decides about the same requests, live. */
@@ -211,6 +212,20 @@ describe("a replay", () => {
       const { callers } = await replay(requests, rules);
       expect(callers).toMatchObject({ total: 2, refused: 1 });
     }
+  });
+
+  it("counts callers by a name only if a rule does, since nginx logs any name that a client sends", async () => {
+    const requests = Array.from({ length: 6 }, (_, at) =>
+      request(at, { user: at < 2 ? undefined : `u${at}` }),
+    );
+    const byAddress = { id: "ip", limit: "3/hour" };
+    const byUser = { id: "user", key: "user", onMissing: "skip", limit: "3/hour" };
+    const unnamed = await replay(requests, [byAddress]);
+    expect(unnamed.callers).toMatchObject({ total: 1, refused: 1 });
+    const named = await replay(requests, [byAddress, byUser]);
+    expect(named.callers).toMatchObject({ total: 5, refused: 3 });
+    const against = await replay(requests, [byAddress], { against: toRules([byUser]) });
+    expect(against.callers).toMatchObject({ total: 5, refused: 3, refusedBefore: 0 });
   });
 
   it("counts requests that looser rules allow again, under the rule that refused them", async () => {
@@ -403,6 +418,31 @@ describe("a replay", () => {
     const report = await replay(requests, [{ id: "all", limit: "1/hour" }], { hashKey });
     expect(JSON.stringify(report)).not.toContain("203.0.113.7");
     expect(report.byKey).toMatchObject([{ key: "hmac:14" }]);
+  });
+
+  it("says what its memory could not hold: keys of a service of that size, and entries of sliding logs", async () => {
+    const requests = Array.from({ length: 2_500 }, (_, at) =>
+      request(at / 1_000, { ip: `10.0.${at >> 8}.${at & 255}`, user: `u${at}` }),
+    );
+    const rules = (limit: (hours: string) => unknown) => [
+      { id: "ip", limit: limit("1h") },
+      { id: "user", key: "user", limit: limit("1d") },
+    ];
+    const ofKeys = rules((windowMs) => ({ fixedWindow: { limit: 1, windowMs } }));
+    const ofLogs = rules((windowMs) => ({ slidingWindowLog: { limit: 1, windowMs } }));
+    const keys = await replay(requests, ofKeys, { keysMax: 1_000 });
+    expect(keys.remarks).toContainEqual(
+      expect.stringMatching(/^3,000 keys in use had to make room/),
+    );
+    expect(keys.requests.refused).toBe(0);
+    const full = await replay(requests, ofLogs, { keysMax: 1_000 });
+    expect(full.requests.refused).toBeGreaterThan(1_000);
+    const why = "requests were also refused because the memory for sliding window logs was full";
+    expect(full.remarks).toContainEqual(expect.stringContaining(why));
+    expect((await replay(requests, ofLogs)).remarks.join()).not.toContain("memory");
+    const against = { against: toRules(ofLogs), keysMax: 1_000 };
+    const compared = await replay(requests, [], against);
+    expect(compared.remarks).toContainEqual(expect.stringContaining(why));
   });
 
   it("of a log without requests has nothing to report", async () => {

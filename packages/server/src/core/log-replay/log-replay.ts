@@ -13,10 +13,10 @@ import { Replay, settled } from "../replay/replay.js";
 import { needsOf } from "./entry-needs.js";
 import { type JudgedRules, judgedRules } from "./judged-rules.js";
 import type { LogReplayInput } from "./log-replay-input.js";
-import { LogTally } from "./log-tally.js";
+import { type CallersCounted, callersUnder, LogTally } from "./log-tally.js";
 import { PlannedRequests } from "./planned-requests.js";
 import type { ReplayReport } from "./replay-report.js";
-import { toReport } from "./to-report.js";
+import { type Shortage, toReport } from "./to-report.js";
 
 /** Keys as in a service with the default configuration. */
 const KEYS_MAX = 1_000_000;
@@ -50,7 +50,7 @@ export async function replayLogs(input: LogReplayInput): Promise<ReplayReport> {
       log,
       clients: replay.clients,
       tally: replay.tally,
-      evictions: replay.evictions,
+      shortage: replay.shortage,
     });
   } finally {
     await replay.close();
@@ -66,12 +66,12 @@ class LogReplay {
   readonly clients: LoggedClients | undefined;
   /** Undefined if the rules can't be planned. */
   readonly #planned: PlannedRequests | undefined;
-  readonly #ipv6Prefix: number;
+  readonly #callers: CallersCounted;
   /** How the request ended that is being decided, filled in again for each. */
   readonly #end: { -readonly [F in keyof RequestEnd]: RequestEnd[F] } = {};
 
   static async of(
-    { trustedProxies, keysMax = KEYS_MAX }: LogReplayInput,
+    { trustedProxies, keysMax = KEYS_MAX, sampleSalt }: LogReplayInput,
     after: JudgedRules,
     before: JudgedRules | undefined,
   ): Promise<LogReplay> {
@@ -90,34 +90,30 @@ class LogReplay {
       { replay: first, rules: after.rules },
       second && before && { replay: second, rules: before.rules },
     );
-    const { ipv6Prefix } = after.rules;
-    return new LogReplay(first, second, planned, { trustedProxies, ipv6Prefix });
+    const clients = trustedProxies && new LoggedClients(trustedProxies);
+    const sides = before ? ([after.rules, before.rules] as const) : ([after.rules] as const);
+    const callers = callersUnder(sides, sampleSalt ?? secret.readInt32LE(8));
+    return new LogReplay({ after: first, before: second, planned, clients, callers });
   }
 
-  private constructor(
-    after: Replay,
-    before: Replay | undefined,
-    planned: PlannedRequests | undefined,
-    callers: {
-      readonly trustedProxies: readonly string[] | undefined;
-      readonly ipv6Prefix: number;
-    },
-  ) {
-    const { trustedProxies, ipv6Prefix } = callers;
-    this.#after = after;
-    this.#before = before;
-    this.#planned = planned;
-    this.#ipv6Prefix = ipv6Prefix;
-    this.clients = trustedProxies && new LoggedClients(trustedProxies);
+  private constructor(parts: {
+    readonly after: Replay;
+    readonly before: Replay | undefined;
+    readonly planned: PlannedRequests | undefined;
+    readonly clients: LoggedClients | undefined;
+    readonly callers: CallersCounted;
+  }) {
+    this.#after = parts.after;
+    this.#before = parts.before;
+    this.#planned = parts.planned;
+    this.clients = parts.clients;
+    this.#callers = parts.callers;
   }
 
   /** Decides a request. Returns whether the new rules allow it. */
   take(entry: LogEntry): boolean {
     this.clients?.find(entry);
-    this.tally ??= new LogTally(entry.atMs, {
-      isCompared: this.#before !== undefined,
-      ipv6Prefix: this.#ipv6Prefix,
-    });
+    this.tally ??= new LogTally(entry.atMs, this.#before !== undefined, this.#callers);
     const planned = this.#planned?.decide(entry, this.tally);
     if (planned !== undefined) return planned;
     entry.fillIn();
@@ -133,9 +129,13 @@ class LogReplay {
     if (this.tally !== undefined) this.#planned?.end(this.tally);
   }
 
-  /** Keys that had to make room for others, under the new rules. */
-  get evictions(): number {
-    return this.#after.evictions;
+  /** What the memory for counters could not hold, on the side that lacked more. */
+  get shortage(): Shortage {
+    const sides = this.#before === undefined ? [this.#after] : [this.#after, this.#before];
+    return {
+      evictions: Math.max(...sides.map(({ evictions }) => evictions)),
+      isLogFull: sides.some(({ arenaRefusals }) => arenaRefusals > 0),
+    };
   }
 
   async close(): Promise<void> {

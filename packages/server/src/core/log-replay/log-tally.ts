@@ -2,7 +2,7 @@
 // old ones beside them. Requests that both allow, which is most, cost a few additions.
 
 import { toClientAddress } from "sluice/internals";
-import type { DecidedCharge, PolicyDecision, Rule } from "sluice/rules";
+import type { DecidedCharge, PolicyDecision, Rule, RuleSet } from "sluice/rules";
 import type { LogEntry } from "../../access-logs/log-entry.js";
 import { SampledKeys } from "../../base/sampled-keys.js";
 import { type Replayed, toReplayed } from "../replay/replay.js";
@@ -37,6 +37,35 @@ export class RuleTally {
     this.rule = rule;
     this.series = new TimeSeries(startMs, STEPS);
   }
+}
+
+/** How callers are counted: as rules count them, so that shares of callers mean what a suggestion means. */
+export interface CallersCounted {
+  /** Bits by which the rules count IPv6. */
+  readonly ipv6Prefix: number;
+  /** Names of callers that some rule counts by, the most telling first. */
+  readonly names: readonly CallerName[];
+  /** Chooses which callers and keys are in samples. */
+  readonly salt: number;
+}
+
+/** A name that lines may have for a caller, beside the address. */
+export type CallerName = (typeof CALLER_NAMES)[number];
+const CALLER_NAMES = ["user", "apiKey", "tenant"] as const;
+
+/** How callers are counted under these rules. */
+export function callersUnder(
+  [first, ...others]: readonly [RuleSet, ...RuleSet[]],
+  salt: number,
+): CallersCounted {
+  const kinds = new Set<string>();
+  for (const { rules } of [first, ...others])
+    for (const { key } of rules) for (const { kind } of key) kinds.add(kind);
+  return {
+    ipv6Prefix: first.ipv6Prefix,
+    names: CALLER_NAMES.filter((name) => kinds.has(name)),
+    salt,
+  };
 }
 
 /** What one set of rules did. */
@@ -100,7 +129,7 @@ export class LogTally {
   /** Undefined if there are no old rules. */
   readonly before: SideTally | undefined;
   /** One sample, in which refused callers are marked: there are never more of them than callers. */
-  readonly callers = new SampledKeys(CALLERS_MAX, CALLER_COLUMNS);
+  readonly callers: SampledKeys;
   readonly keys: RefusedKeys;
   readonly series: TimeSeries;
   /** Facts that some line named. */
@@ -109,15 +138,12 @@ export class LogTally {
   total = 0;
   newlyRefused = 0;
   newlyAllowed = 0;
-  readonly #ipv6Prefix: number;
+  readonly #callers: CallersCounted;
   #rulesWithKeys = 0;
 
-  /** @param ipv6Prefix - Bits by which the rules count IPv6. */
-  constructor(
-    startMs: number,
-    { isCompared, ipv6Prefix }: { readonly isCompared: boolean; readonly ipv6Prefix: number },
-  ) {
-    this.#ipv6Prefix = ipv6Prefix;
+  constructor(startMs: number, isCompared: boolean, callers: CallersCounted) {
+    this.#callers = callers;
+    this.callers = new SampledKeys(CALLERS_MAX, callers.salt, CALLER_COLUMNS);
     this.startMs = startMs;
     this.endMs = startMs;
     this.after = new SideTally(startMs);
@@ -194,24 +220,22 @@ export class LogTally {
   #keysOf(tally: RuleTally): SampledKeys | undefined {
     if (tally.keys === undefined && this.#rulesWithKeys < RULES_WITH_KEYS_MAX) {
       this.#rulesWithKeys++;
-      tally.keys = new SampledKeys(KEYS_OF_RULE_MAX);
+      tally.keys = new SampledKeys(KEYS_OF_RULE_MAX, this.#callers.salt);
     }
     return tally.keys;
   }
 
+  /** By the most telling name that rules count by, else by the address. */
   #callerOf(entry: LogEntry): string {
-    const { user, apiKey, tenant, ip = "" } = entry;
-    if ((user ?? apiKey ?? tenant) !== undefined) return this.#nameOf(entry);
-    return toClientAddress(ip, { ipv6Prefix: this.#ipv6Prefix }) ?? ip;
-  }
-
-  /** The most telling name of a caller that has one. */
-  #nameOf({ user, apiKey, tenant }: LogEntry): string {
-    if (user !== undefined) this.seen.add("user");
-    if (apiKey !== undefined) this.seen.add("apiKey");
-    if (tenant !== undefined) this.seen.add("tenant");
-    if (user !== undefined) return `user:${user}`;
-    return apiKey === undefined ? `tenant:${tenant}` : `apiKey:${apiKey}`;
+    const { names, ipv6Prefix } = this.#callers;
+    let caller: string | undefined;
+    for (const name of names) {
+      const value = entry[name];
+      if (value === undefined) continue;
+      this.seen.add(name);
+      caller ??= `${name}:${value}`;
+    }
+    return caller ?? toClientAddress(entry.ip ?? "", { ipv6Prefix }) ?? entry.ip ?? "";
   }
 }
 

@@ -105,7 +105,7 @@ function countUnder({ rules }: RequestPlan, requests: number, side: SideTally): 
   for (const { id } of rules) side.at(id).matched += requests;
 }
 
-/** Callers that have a name are counted by it. */
+/** Callers that have a name may match other rules, and be counted by it. */
 function isNamed({ user, apiKey, tenant }: LogEntry): boolean {
   return user !== undefined || apiKey !== undefined || tenant !== undefined;
 }

@@ -5,7 +5,7 @@ import type { ReadSummary } from "../../access-logs/reading/read-logs.js";
 import { type JudgedRules, notesOnSpan, notesOnUnseen, type RuleNote } from "./judged-rules.js";
 import { remarksOnLog } from "./log-remarks.js";
 import type { LogReplayInput, NamedRules } from "./log-replay-input.js";
-import { LogTally, type RuleTally, STEPS } from "./log-tally.js";
+import { callersUnder, LogTally, type RuleTally, STEPS } from "./log-tally.js";
 import { KEY_STEPS, type RefusedKey } from "./refused-keys.js";
 import {
   REPORT_VERSION,
@@ -29,15 +29,23 @@ export interface Counted {
   readonly clients: LoggedClients | undefined;
   /** Undefined if there was no request. */
   readonly tally: LogTally | undefined;
+  readonly shortage: Shortage;
+}
+
+/** What the memory for counters could not hold. */
+export interface Shortage {
+  /** Keys in use that were forgotten for others: under the old rules or the new ones, whichever forgot more. */
   readonly evictions: number;
+  /** Whether requests were refused because there was no room for another entry of a sliding log. */
+  readonly isLogFull: boolean;
 }
 
 /** The report. */
 export function toReport(input: LogReplayInput, counted: Counted): ReplayReport {
   const { hashKey } = input;
-  const { ipv6Prefix } = counted.after.rules;
   const isCompared = counted.before !== undefined;
-  const tally = counted.tally ?? new LogTally(0, { isCompared, ipv6Prefix });
+  const tally =
+    counted.tally ?? new LogTally(0, isCompared, callersUnder([counted.after.rules], 0));
   const { after, before, callersRefused } = tally;
   const steps = stepsOf(tally);
   const isEmpty = tally.total === 0;
@@ -184,10 +192,13 @@ function toKey(
   };
 }
 
-function* remarksOn({ log, clients, tally, evictions, before }: Counted): Generator<string> {
+function* remarksOn({ log, clients, tally, shortage, before }: Counted): Generator<string> {
   yield* remarksOnLog(log, clients);
+  const { evictions, isLogFull } = shortage;
   if (evictions > 0)
-    yield `${evictions} keys in use had to make room for others, as they would in a service of that size; see --keys-max`;
+    yield `${evictions.toLocaleString("en-GB")} ${evictions === 1 ? "key" : "keys"} in use had to make room for others, as they would in a service of that size; see --keys-max`;
+  if (isLogFull)
+    yield "requests were also refused because the memory for sliding window logs was full, as they would be in a service of that size; see --keys-max";
   if (tally !== undefined && tally.callers.share < 1)
     yield "there were so many callers that their numbers are estimates, within about 1%";
   if (before === undefined && tally !== undefined)

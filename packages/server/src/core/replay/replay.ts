@@ -120,6 +120,11 @@ export class Replay {
     return this.#store.stats.evictions;
   }
 
+  /** Charges that were refused because the memory for entries of sliding logs was full, as in a service of that size. */
+  get arenaRefusals(): number {
+    return this.#store.stats.arenaRefusals;
+  }
+
   /** Forgets everything. */
   close(): Promise<void> {
     return this.#policy.close();

@@ -17,9 +17,12 @@ const COLUMNS = 4;
 export class Demand {
   readonly #callers: SampledKeys;
 
-  /** @param callersMax - Default {@link CALLERS_MAX}. */
-  constructor(callersMax: number = CALLERS_MAX) {
-    this.#callers = new SampledKeys(callersMax, COLUMNS * WINDOWS_MS.length);
+  /**
+   * @param salt - Chooses which callers are kept if there are more.
+   * @param callersMax - Default {@link CALLERS_MAX}.
+   */
+  constructor(salt: number, callersMax: number = CALLERS_MAX) {
+    this.#callers = new SampledKeys(callersMax, salt, COLUMNS * WINDOWS_MS.length);
   }
 
   /** How many callers there were: exact while all are kept. */

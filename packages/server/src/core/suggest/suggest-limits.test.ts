@@ -32,7 +32,9 @@ async function suggest(
   const match = path === undefined ? {} : { match: { path } };
   const rule = { id: "demand", key: by, onMissing: "skip", limit: "1/second", ...match };
   const rules = parseRules({ version: 1, rules: [rule] });
-  return suggestFromLogs({ sources: await open(requests), rules, refuseAtMost, callersMax });
+  const sources = await open(requests);
+  // Estimates are the same in each run.
+  return suggestFromLogs({ sources, rules, refuseAtMost, callersMax, sampleSalt: 1 });
 }
 
 const request = (atMs: number, changes: Partial<LoggedRequest> = {}): LoggedRequest => ({

@@ -11,6 +11,7 @@ import {
   type ReadSummary,
   readLogs,
 } from "../../access-logs/reading/read-logs.js";
+import { newSecret } from "../../telemetry/random.js";
 import { needsOf } from "../log-replay/entry-needs.js";
 import { judgedRules } from "../log-replay/judged-rules.js";
 import { remarksOnLog } from "../log-replay/log-remarks.js";
@@ -26,6 +27,8 @@ export interface SuggestInput extends LogsToRead {
   readonly refuseAtMost: number;
   /** Callers whose demand is kept. */
   readonly callersMax?: number | undefined;
+  /** Chooses which callers are kept if there are more. Default: random, so that no client can. */
+  readonly sampleSalt?: number | undefined;
 }
 
 /** What a log says. */
@@ -81,10 +84,10 @@ class Measuring {
   readonly clients: LoggedClients | undefined;
   #key: string | undefined;
 
-  constructor(replay: Replay, { trustedProxies, callersMax }: SuggestInput) {
+  constructor(replay: Replay, { trustedProxies, callersMax, sampleSalt }: SuggestInput) {
     this.#replay = replay;
     this.clients = trustedProxies && new LoggedClients(trustedProxies);
-    this.demand = new Demand(callersMax);
+    this.demand = new Demand(sampleSalt ?? newSecret().readInt32LE(), callersMax);
   }
 
   take(entry: LogEntry): void {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { parseRules } from "sluice/rules";
@@ -21,6 +21,12 @@ function write(name: string, text: string | Buffer): string {
 const log = write("access.log", `${linesOf("combined")}garbage \u001b[2J\n`);
 const rules = write("rules.yaml", "version: 1\nrules: [{ id: all, limit: 10/minute }]\n");
 const old = write("old.yaml", "version: 1\nrules: [{ id: all, limit: 50/minute }]\n");
+
+/** A log that can't be read to its end. */
+async function* failing() {
+  yield Buffer.from(linesOf("combined").repeat(2));
+  throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO", syscall: "read" });
+}
 
 describe("sluice replay", () => {
   it("prints what would have been refused, by rule and key, and names the format", async () => {
@@ -139,10 +145,6 @@ describe("sluice replay", () => {
   });
 
   it("ends with 2 and one line of its own if a log can't be read to its end", async () => {
-    async function* failing() {
-      yield Buffer.from(linesOf("combined").repeat(2));
-      throw Object.assign(new Error("EIO: i/o error, read"), { code: "EIO", syscall: "read" });
-    }
     for (const verb of [
       ["replay", "-", "--rules", rules],
       ["suggest", "-", "--by", "ip"],
@@ -181,6 +183,18 @@ describe("sluice replay", () => {
     expect(readFileSync(log, "utf8")).toContain("garbage");
   });
 
+  it("leaves no empty page behind when it fails, and an earlier page as it is", async () => {
+    const [fresh, earlier] = [join(folder, "fresh.html"), write("earlier.html", "earlier")];
+    for (const page of [fresh, earlier]) {
+      const failed = await sluice(["replay", "-", "--rules", rules, "--html", page], {
+        input: failing(),
+      });
+      expect(failed.code).toBe(2);
+    }
+    expect(existsSync(fresh)).toBe(false);
+    expect(readFileSync(earlier, "utf8")).toBe("earlier");
+  });
+
   it.each([
     [["none.log"], 2, /none\.log: no such file/],
     [[log, "--format", "apache"], 2, /--format must be one of combined, .* got "apache"/],
@@ -190,8 +204,10 @@ describe("sluice replay", () => {
     [[log, "--reorder", "2d"], 2, /--reorder must be a duration up to 1h/],
     [[log, "--keys-max", "0"], 2, /--keys-max must be a whole number/],
     [["-", "-"], 2, /standard input\) can be named only once/],
+    [["-", "--rules", "-"], 2, /standard input\) can be named only once/],
+    [[log, "--rules", "-", "--against", "-"], 2, /standard input\) can be named only once/],
   ])("ends with one line about what is wrong: %j", async (args, exit, message) => {
-    const { code, out, err } = await sluice(["replay", ...(args as string[]), "--rules", rules]);
+    const { code, out, err } = await sluice(["replay", "--rules", rules, ...(args as string[])]);
     expect({ code, out }).toEqual({ code: exit, out: "" });
     expect(err).toMatch(message as RegExp);
   });

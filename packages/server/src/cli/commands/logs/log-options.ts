@@ -80,6 +80,12 @@ function pathOf(error: unknown): string | undefined {
   return typeof path === "string" ? path : undefined;
 }
 
+/** The standard input can be read only once. @throws CommandError if more than one of these is it. */
+export function mustNameInputOnce(paths: readonly (string | undefined)[]): void {
+  if (paths.filter((path) => path === "-").length > 1)
+    throw usageError("- (standard input) can be named only once");
+}
+
 /**
  * Opens the logs that are named, the oldest first; `-` is the standard input.
  *
@@ -90,8 +96,7 @@ async function openLogs(
   flags: LogFlags,
   terminal: Terminal,
 ): Promise<readonly LogSource[]> {
-  if (paths.filter((path) => path === "-").length > 1)
-    throw usageError("- (standard input) can be named only once");
+  mustNameInputOnce(paths);
   const choice = toFormatChoice(flags);
   const sources: LogSource[] = [];
   try {

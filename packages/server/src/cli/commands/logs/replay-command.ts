@@ -1,6 +1,6 @@
 // `sluice replay`: what rules would have done to the requests of access logs, compared with other rules.
 
-import { appendFile, writeFile } from "node:fs/promises";
+import { appendFile, unlink, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { parseRules } from "sluice/rules";
@@ -17,7 +17,13 @@ import { adviseOnConfiguration } from "../../service-configuration.js";
 import { type Terminal, writeLine } from "../../terminal/terminal.js";
 import { formatReplay } from "../../text/replay.js";
 import type { CommandParts } from "../command-parts.js";
-import { addLogOptions, failOnRules, type LogFlags, readNamedLogs } from "./log-options.js";
+import {
+  addLogOptions,
+  failOnRules,
+  type LogFlags,
+  mustNameInputOnce,
+  readNamedLogs,
+} from "./log-options.js";
 
 interface ReplayFlags extends LogFlags {
   readonly rules: string;
@@ -67,6 +73,7 @@ async function replay(
   flags: ReplayFlags,
   terminal: Terminal,
 ): Promise<void> {
+  mustNameInputOnce([...logs, flags.rules, flags.against]);
   const keysMax = toKeysMax(flags.keysMax);
   const rules = await readRules(flags.rules, terminal);
   const against =
@@ -99,7 +106,18 @@ async function print(report: ReplayReport, flags: ReplayFlags, terminal: Termina
 async function mustBeWritable(path: string, read: readonly (string | undefined)[]): Promise<void> {
   if (read.some((each) => each !== undefined && resolve(each) === resolve(path)))
     throw usageError(`--html ${path} would overwrite a file that is read`);
-  await writing(path, () => appendFile(path, ""));
+  await writing(path, () => tryToWrite(path));
+}
+
+/** Leaves no empty page behind, since the replay may yet fail or be interrupted. */
+async function tryToWrite(path: string): Promise<void> {
+  try {
+    await writeFile(path, "", { flag: "wx" });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    return appendFile(path, "");
+  }
+  await unlink(path);
 }
 
 /** Does something to a file that is written. @throws CommandError that says why it can't be written. */
