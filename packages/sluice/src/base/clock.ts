@@ -128,9 +128,13 @@ export function startRefTimer(clock: Clock, delayMs: number, task: () => void): 
   return () => clearTimeout(timer);
 }
 
-/** Runs `task` at the end of this turn of the event loop, before any timer. */
+/**
+ * Runs `task` at the end of this turn of the event loop, before any timer. Browsers have no such moment: there it runs when
+ * the code that runs now has ended.
+ */
 export function atEndOfTurn(task: () => void): void {
-  setImmediate(task);
+  if (typeof setImmediate === "function") setImmediate(task);
+  else queueMicrotask(task);
 }
 
 /** Returns `nowMs` in whole milliseconds, rounded down; throws if it is not a time that Sluice can count. */

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { quota, settle, setup, URL_OF_API } from "../../../test/client/stubbed-client.js";
 
 describe("the queue", () => {
@@ -31,7 +31,7 @@ describe("the queue", () => {
       );
     });
     for (let i = 0; i < names.length; i++) {
-      await settle();
+      await expect.poll(() => answers.length).toBe(i + 1);
       answers[i]?.();
     }
     await Promise.all(asked);
@@ -44,6 +44,52 @@ describe("the queue", () => {
       "low",
       "low2",
     ]);
+  });
+});
+
+describe("what waits when a response arrives", () => {
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+
+  /** One request in flight and another that waits. `answer` ends the first, within this turn of the event loop. */
+  async function setupWaiting(waitingMax: number) {
+    const answers: ((response: Response) => void)[] = [];
+    const respond = () => new Promise<Response>((resolve) => answers.push(resolve));
+    const { fetch, sent } = setup(respond, { concurrencyMax: 1, waitingMax });
+    const first = fetch(`${URL_OF_API}/first`);
+    fetch(`${URL_OF_API}/waiting`).catch(() => {});
+    await settle();
+    const answer = async () => {
+      answers[0]?.(new Response(""));
+      await first;
+    };
+    const paths = () => sent.map(({ url }) => url.split("/").at(-1));
+    return { fetch, answer, paths };
+  }
+
+  it("is sent at the end of the turn, before a request that comes in between", async () => {
+    const { fetch, answer, paths } = await setupWaiting(10);
+    await answer();
+    expect(paths()).toEqual(["first"]);
+    fetch(`${URL_OF_API}/new`).catch(() => {});
+    await expect.poll(paths).toEqual(["first", "waiting"]);
+    expect(fetch.stats).toMatchObject({ inFlight: 1, waiting: 1 });
+  });
+
+  it("takes no room in the queue any more", async () => {
+    const { fetch, answer, paths } = await setupWaiting(1);
+    await answer();
+    fetch(`${URL_OF_API}/new`).catch(() => {});
+    await expect.poll(paths).toEqual(["first", "waiting"]);
+    expect(fetch.stats).toMatchObject({ inFlight: 1, waiting: 1, unsent: 0 });
+  });
+
+  it("is sent in browsers too, which have no end of a turn", async () => {
+    const { answer, paths } = await setupWaiting(1);
+    vi.stubGlobal("setImmediate", undefined);
+    await answer();
+    await expect.poll(paths).toEqual(["first", "waiting"]);
   });
 });
 

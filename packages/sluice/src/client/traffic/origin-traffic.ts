@@ -10,13 +10,14 @@ import {
 } from "../../adaptive/adaptive-concurrency.js";
 import type { Priority } from "../../adaptive/priority.js";
 import { Breaker, type BreakerState, NO_TICKET } from "../../base/circuit-breaker.js";
-import { type CancelTimer, type Clock, startRefTimer, TIMER_MS_MAX } from "../../base/clock.js";
+import { type Clock, startRefTimer, TIMER_MS_MAX } from "../../base/clock.js";
 import { SluiceError } from "../../base/errors.js";
 import type { Random } from "../chance.js";
 import { QuotaReader } from "../headers/read-quotas.js";
 import type { Route } from "../pacing/partition.js";
 import type { Quota } from "../pacing/quota.js";
 import { RetryBudget } from "../retry/retry-budget.js";
+import { NextAdmission } from "./next-admission.js";
 import { ResponseTimes } from "./response-times.js";
 import { goesBefore, WaitingLine, type WaitingRequest } from "./waiting-requests.js";
 
@@ -85,8 +86,7 @@ export class OriginTraffic {
   readonly #responseTimes = new ResponseTimes();
   #waiting = 0;
   #order = 0;
-  #timer: CancelTimer | undefined;
-  #timerAtMs = Number.POSITIVE_INFINITY;
+  readonly #next: NextAdmission;
 
   constructor(
     origin: string,
@@ -110,6 +110,7 @@ export class OriginTraffic {
       onOpen: () => this.#refuseAll(),
       onClose: () => {},
     });
+    this.#next = new NextAdmission(clock, () => this.#admitWaiting());
     this.#onBreaker = (state) => onBreaker(origin, state);
   }
 
@@ -137,8 +138,11 @@ export class OriginTraffic {
   trySend(route: Route, nowMs: number): Sent | undefined {
     if (this.#breaker.isShut) throw this.#circuitOpen();
     if (this.#isFull || this.#lines.has(route)) return undefined;
-    // What waits may have become due in this very moment, and goes first.
-    if (this.#waiting > 0) this.#admitWaiting();
+    if (this.#waiting > 0) {
+      if (this.#next.isSoon) return undefined;
+      // What waits may have become due in this very moment, and goes first.
+      this.#admitWaiting();
+    }
     if (this.#isFull) return undefined;
     const { mustMs, shouldMs } = route.wait(nowMs, this.#options.isPaced);
     return mustMs > 0 || shouldMs > 0 ? undefined : this.#send(route, nowMs, nowMs);
@@ -152,6 +156,8 @@ export class OriginTraffic {
     // A request that is sent too late to be answered by its deadline costs the origin as much as any other.
     const lastMs = deadlineAtMs - this.latencyMs;
     if (nowMs + mustMs > lastMs) return Promise.reject(tooLate(this.origin, mustMs));
+    // Those that are about to be sent don't fill the queue.
+    if (this.#next.isSoon && this.#waiting >= this.#options.waitingMax) this.#admitWaiting();
     return new Promise((resolve, reject) => {
       const end = () => {
         leave();
@@ -188,7 +194,7 @@ export class OriginTraffic {
           ? () => {}
           : startRefTimer(clock, leftMs, () => request.refuse(tooLate(this.origin, leftMs)));
       const forget = turn.onAbort?.(request.refuse) ?? (() => {});
-      this.#admitWaiting();
+      if (!this.#next.isSoon) this.#admitWaiting();
     });
   }
 
@@ -212,7 +218,7 @@ export class OriginTraffic {
     else if (failure === ABANDONED) this.#breaker.abandon(ticket);
     else this.#breaker.fail(ticket, failure);
     this.#noteBreaker();
-    if (this.#waiting > 0) this.#admitWaiting();
+    if (this.#waiting > 0) this.#next.soon();
   }
 
   #send(route: Route, nowMs: number, sinceMs: number): Sent {
@@ -249,7 +255,7 @@ export class OriginTraffic {
       if (!isThere) return;
       isThere = false;
       leave();
-      if (--this.#waiting === 0) this.#cancelWake();
+      if (--this.#waiting === 0) this.#next.cancel();
       if (line.size === 0 && this.#lines.get(route) === line) this.#lines.delete(route);
     };
   }
@@ -261,7 +267,7 @@ export class OriginTraffic {
       const nowMs = this.#options.clock.now();
       const { request, nextMs } = this.#nextWaiting(nowMs);
       if (request === undefined) {
-        this.#wakeIn(nextMs, nowMs);
+        this.#next.after(nextMs, nowMs);
         return;
       }
       request.admit();
@@ -281,22 +287,6 @@ export class OriginTraffic {
       else nextMs = Math.min(nextMs, waitMs);
     }
     return { request, nextMs };
-  }
-
-  #wakeIn(delayMs: number, nowMs: number): void {
-    if (delayMs > TIMER_MS_MAX || nowMs + delayMs >= this.#timerAtMs) return;
-    this.#cancelWake();
-    this.#timerAtMs = nowMs + delayMs;
-    this.#timer = startRefTimer(this.#options.clock, delayMs, () => {
-      this.#cancelWake();
-      this.#admitWaiting();
-    });
-  }
-
-  #cancelWake(): void {
-    this.#timer?.();
-    this.#timer = undefined;
-    this.#timerAtMs = Number.POSITIVE_INFINITY;
   }
 
   /** If the queue is full, the least important request of all is dropped. Returns false if that is the new one. */
