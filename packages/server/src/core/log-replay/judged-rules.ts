@@ -123,9 +123,9 @@ function missingName(rule: Rule, facts: FormatFacts): string | undefined {
 
 function missingCost(cost: Cost, facts: FormatFacts): string | undefined {
   if (cost.kind === "header" && !hasName(facts.headers, cost.name))
-    return `header ${cost.name}, its cost`;
-  if (cost.kind === "json") return "body, which has its cost";
-  return cost.kind === "function" ? "cost: a function in code has it" : undefined;
+    return `header ${cost.name}, which has the cost of a request`;
+  if (cost.kind === "json") return "body, which has the cost of a request";
+  return cost.kind === "function" ? "cost, which a function in code computes" : undefined;
 }
 
 function hasName(names: ReadonlySet<string> | "any", name: string): boolean {
