@@ -125,7 +125,8 @@ const ONE_REGION: readonly Scenario[] = [
   },
   {
     name: "fleet",
-    about: "2,000 tenants ask 500 times a second each on average, at four of a thousand processes",
+    about:
+      "a thousand processes; 2,000 tenants ask 500 times a second on average, each at four of them",
     options: {
       nodes: 1_000,
       callers: 2_000,

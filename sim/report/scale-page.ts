@@ -61,9 +61,9 @@ are those of the limiter alone: a gateway or a service around it needs its own.
 No test machine makes so many decisions. These figures are those of a [simulator](../sim/README.md), which runs the
 library's own code (limiters, leases, eventual counters, deny caches, circuit breakers, policies with regions) on simulated
 clocks, networks and crashes, beside a counter that sees every decision. The scenario is \`${FLEET}\`
-(${aboutOf(FLEET)}), scaled up. The [benchmarks](benchmarks.md) measured what its operations cost:
-one processor makes ${rate(costs.inProcessPerSecond)} decisions a second out of leases (\`redis/leased\`) and ${rate(costs.askedPerSecond)} if each of them asks
-Redis (\`redis/strict\`), and Redis spends ${costs.redisUs} µs on one (\`redis/cpu\`). Each store may be busy for at most ${STORE_LOAD * 100}% of the time.
+(${aboutOf(FLEET)}), scaled up. The costs of its operations were measured by the [benchmarks](benchmarks.md): one processor makes
+${rate(costs.inProcessPerSecond)} decisions a second out of leases (\`redis/leased\`) and ${rate(costs.askedPerSecond)} if each of them asks Redis
+(\`redis/strict\`), and Redis spends ${costs.redisUs} µs on one (\`redis/cpu\`). A store is busy for at most ${STORE_LOAD * 100}% of its time.
 
 ## When things go wrong
 
