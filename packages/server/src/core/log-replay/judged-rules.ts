@@ -138,7 +138,7 @@ function* partly(rule: Rule, facts: FormatFacts): Generator<string> {
   if (rule.tiers.size > 0 && !facts.tier)
     yield "lines of this log name no tier, so every caller has the rule's own limit";
   if (rule.when !== undefined)
-    yield "which responses count is decided by the status in the log, as soon as the request comes";
+    yield "the log says immediately whether a response counts, so nothing is reserved in the meantime";
   if (rule.settle !== undefined && !(rule.settle.kind === "bytes" && facts.bodyBytes))
     yield "lines of this log don't say what requests cost in the end, so each counts as it was estimated";
   if (rule.across !== undefined)
