@@ -69,12 +69,12 @@ export function brokenPromise(result: RunResult): string | undefined {
   const { overshoot, overshootMax, unheardBeyond, unanswered, failures } = result;
   const { uncharged, chargedInVain, mayChargeInVain } = result;
   if (unheardBeyond > 0)
-    return `a caller exceeded its limit by ${percent(unheardBeyond)} more than other regions had not heard of`;
+    return `a caller exceeded its limit by ${percent(unheardBeyond)} beyond what other regions had not heard of`;
   if (overshootMax !== undefined && overshoot > overshootMax + 1e-9)
     return `a caller exceeded its limit by ${percent(overshoot)}; the bound is ${percent(overshootMax)}`;
-  if (uncharged > 0) return `a rule did not count ${uncharged} units that a caller was admitted`;
+  if (uncharged > 0) return `a caller was admitted ${uncharged} units that a rule did not count`;
   if (chargedInVain > 0 && !mayChargeInVain)
-    return `a rule counted ${chargedInVain} units of a caller that were refused`;
+    return `a rule counted ${chargedInVain} units that a caller was refused`;
   if (unanswered > 0) return `${unanswered} requests got no answer`;
   if (failures > 0) return `${failures} checks failed with an error`;
   return undefined;

@@ -40,7 +40,7 @@ export function promotion(atMs: number, region: string): Fault {
   return { atMs, what: `${region} is promoted`, apply };
 }
 
-/** The way of one region to the home region becomes better or worse. */
+/** The network between one region and the home region becomes better or worse. */
 export function distance(
   atMs: number,
   region: number,
@@ -51,7 +51,7 @@ export function distance(
   return { atMs, what: `region ${region}: ${what}`, apply };
 }
 
-/** One of all kinds of faults between regions: any region but the first, which is home. */
+/** A random fault between regions, of any kind, at any region but the first, which is home. */
 export function randomDistanceFault(
   atMs: number,
   { regions, distance: usual }: WorldOptions,
@@ -72,7 +72,7 @@ export function randomDistanceFault(
   }
 }
 
-/** One of all kinds of faults. */
+/** A random fault of any kind. */
 export function randomFault(
   atMs: number,
   { nodes, network: usual }: WorldOptions,

@@ -23,7 +23,7 @@ SCENARIO is "all" or one of
 ${scenarios.map(({ name, about }) => `  ${name.padEnd(22)} ${about}`).join("\n")}
 
   --consistency NAME  strict, leased, eventual or local; default: each
-  --across NAME       each, central, split, learned, leased or merged, of scenarios with regions; default: all
+  --across NAME       each, central, split, learned, leased or merged, for scenarios with regions; default: all
   --seed N            seed of the random numbers; default 1
   --seeds N           runs this many seeds, from --seed on; default 1
   --nodes N           how many processes; default: what the scenario says

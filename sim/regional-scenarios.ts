@@ -40,7 +40,7 @@ export const REGIONAL: readonly Scenario[] = [
   {
     name: "rotating-attacker",
     about:
-      "beside usual callers, one asks a thousand times a second, in each of three regions in turn",
+      "besides ordinary callers, one asks a thousand times a second, in each of three regions in turn",
     options: THREE_REGIONS,
     durationMs: 30 * SECOND_MS,
     ratePerSecond: () => 3_000,
@@ -65,7 +65,7 @@ export const REGIONAL: readonly Scenario[] = [
   },
   {
     name: "regions-uneven",
-    about: "one caller asks for its limit, nine times in ten in one of three regions",
+    about: "one caller asks for exactly its limit, nine times out of ten in the same region",
     options: {
       ...THREE_REGIONS,
       nodes: 3,
@@ -86,7 +86,8 @@ export const REGIONAL: readonly Scenario[] = [
   },
   {
     name: "regions-rules-chaos",
-    about: "the same, and the links between regions are slow, lossy or cut, at random",
+    about:
+      "callers under the same two rules, while links between regions are slow, lossy or cut, at random",
     options: TWO_RULES,
     across: COMPARED,
     durationMs: 15 * SECOND_MS,

@@ -42,7 +42,7 @@ export interface RunResult {
   readonly overshoot: number;
   /** What the overshoot may be at most, as a share of the limit; undefined if nothing is promised. */
   readonly overshootMax: number | undefined;
-  /** Of merged counts: by how much more than other regions had not heard of a limit was exceeded; 0 otherwise. */
+  /** With merged counts: by how much a limit was exceeded beyond what other regions had not heard of; 0 otherwise. */
   readonly unheardBeyond: number;
   /** Admissions that one exact counter would have refused, as a share of all admissions. */
   readonly excess: number;

@@ -30,7 +30,7 @@ const ONE_REGION: readonly Scenario[] = [
   },
   {
     name: "windows",
-    about: "the same under a fixed window of ten seconds and a bucket together",
+    about: "steady traffic under a fixed window of ten seconds together with a bucket",
     options: {
       limits: [
         fixedWindow({ limit: 300, windowMs: 10 * SECOND_MS }),
@@ -49,7 +49,7 @@ const ONE_REGION: readonly Scenario[] = [
   },
   {
     name: "hot-key",
-    about: "all requests are of one caller, a hundred times above its limit",
+    about: "all requests come from one caller, at a hundred times its limit",
     options: { callers: 1, limits: [tokenBucket({ capacity: 1_000, refillPerSecond: 500 })] },
     durationMs: 20 * SECOND_MS,
     ratePerSecond: () => 50_000,
@@ -57,7 +57,7 @@ const ONE_REGION: readonly Scenario[] = [
   },
   {
     name: "retry-storm",
-    about: "every second caller retries after Retry-After, the others almost immediately",
+    about: "half of the callers retry after Retry-After, the others almost immediately",
     options: {},
     durationMs: 20 * SECOND_MS,
     ratePerSecond: () => 10_000,

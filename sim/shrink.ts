@@ -40,8 +40,10 @@ export async function toReport(
   const { scenario, consistency, across, seed } = run;
   const agreement = across === undefined ? consistency : `${consistency}, ${across}`;
   const faults = await shrinkFaults(run, tookMsMax);
+  const problem = `${scenario.name}, ${agreement}, seed ${seed}: ${broken}.`;
+  if (faults.length === 0) return `${problem} It takes no fault to reproduce it.`;
   return [
-    `${scenario.name}, ${agreement}, seed ${seed}: ${broken}. The fewest faults that reproduce it:`,
+    `${problem} The fewest faults that reproduce it:`,
     ...faults.map(({ atMs, what }) => `  at ${atMs} ms ${what}`),
   ].join("\n");
 }

@@ -198,14 +198,14 @@ describe("callers under two rules", () => {
       for (let i = 0; i < 3; i++) truth.note(299, true, { atMs: nowMs, nowMs });
     });
     expect(free.uncharged).toBe(3);
-    expect(brokenPromise(free)).toBe("a rule did not count 3 units that a caller was admitted");
+    expect(brokenPromise(free)).toBe("a caller was admitted 3 units that a rule did not count");
     const inVain = await run("each", (world) => {
       for (let i = 0; i < 4; i++) void world.nodes[1].check(world.keyOf(299));
     });
     expect(inVain).toMatchObject({ uncharged: 0, chargedInVain: 4 });
     expect(brokenPromise(inVain)).toBeUndefined();
     expect(brokenPromise({ ...inVain, mayChargeInVain: false })).toBe(
-      "a rule counted 4 units of a caller that were refused",
+      "a rule counted 4 units that a caller was refused",
     );
   });
 });
@@ -247,5 +247,12 @@ it("shrinks the faults of a broken promise to those that it takes, and prints th
   expect(faults.map(({ what }) => what)).toEqual(["fault 7"]);
   expect(await toReport(run, "too many")).toBe(
     "chaos, strict, seed 3: too many. The fewest faults that reproduce it:\n  at 700 ms fault 7",
+  );
+});
+
+it("says of a promise that is broken without faults that it takes none", async () => {
+  const run = { scenario: scenarioOf("steady"), consistency: "strict", seed: 3, ...FEW } as const;
+  expect(await toReport(run, "too many")).toBe(
+    "steady, strict, seed 3: too many. It takes no fault to reproduce it.",
   );
 });

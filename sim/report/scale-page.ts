@@ -66,8 +66,8 @@ ${toAnswer(results, costs)}
 ${toNeedsTable(results, costs)}
 
 *Above the limit* is the most by which any caller exceeded its limit at any instant, as a share of the limit. *Refused early*
-are refusals for which one exact counter had room, as a share of all decisions. Processors are those of the limiter
-alone: a gateway or a service around it needs its own.
+are requests that were refused although one exact counter would have admitted them, as a share of all decisions. Processors
+are those of the limiter alone: a gateway or a service around it needs its own.
 
 No test machine makes so many decisions. These figures are those of a [simulator](../sim/README.md), which runs the
 library's own code (limiters, leases, eventual counters, deny caches, circuit breakers, policies with regions) on simulated
@@ -88,11 +88,12 @@ Most of what is refused early in one region is refused while the store can't be 
 
 ## Scenarios
 
-Every run can be repeated from its seed: \`npm run sim -- partition --consistency leased --seed 1\`. Here the seed is
-${results[0].seed}. *Promised* is the bound that every run is checked against. *Fairness* is Jain's index of what callers got of what they were entitled to: 1 is even. *Recovered after* is how
-long after the last fault until every second admitted at least 95% of what the same run admits without the faults: *not yet*
-if that took longer than the run. *Across* is how
-[regions](guides/regions.md) agree, in scenarios with three of them, 80 ms there and back from the first.
+Every run can be repeated from its seed: \`npm run sim -- partition --consistency leased --seed 1\`. In this table the seed is
+${results[0].seed}. *Promised* is the bound that every run is checked against; a dash means that nothing is promised. *Fairness* is
+Jain's index of what callers got of what they were entitled to: 1 means equal shares for all. *Recovered after* is how
+long it takes after the last fault until every second admits at least 95% of what the same run admits without the faults:
+*not yet* if that takes longer than the run. *Across* is how [regions](guides/regions.md) agree, in scenarios with three of
+them. A round trip between the first region and another takes 80 ms, except where the scenario says otherwise.
 
 ${toTable(results)}
 
@@ -113,7 +114,7 @@ Dotted lines mark faults and their ends. In plots of regions, rules are strict.
 ## Bytes over each link
 
 The scenario \`${LINKS}\`, in kilobytes a second: between processes and the store of their region, and between two regions.
-\`npm run sim -- SCENARIO --json\` has the same of every run.
+\`npm run sim -- SCENARIO --json\` prints the same for every run.
 
 ${toLinksTable(results)}
 
@@ -121,7 +122,7 @@ ${toLinksTable(results)}
 
 A scenario of one region runs under every \`consistency\`. One with regions runs under every \`across\`, and under \`split\` also
 with learned shares, each with \`strict\` and \`leased\`. \`eventual\` and \`local\` are refused with any \`across\` but \`each\`,
-because they don't count in a region's store before they admit; with \`each\` they do in each region what they do in one.
+because they don't count in a region's store before they admit; with \`each\` they behave in each region as they do in one.
 \`home-lost\` runs only where there is a home region that decides: \`central\` and \`leased\`.
 
 ## Scenarios in words

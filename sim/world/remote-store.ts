@@ -61,7 +61,7 @@ export class RemoteStore implements Store {
     this.fence = {
       read: () => onFence((fence, nowMs) => fence.read(nowMs)),
       swap: (swap) => onFence((fence, nowMs) => fence.swap({ ...swap, nowMs })),
-      // Runs don't report it.
+      // Runs don't report how many calls were refused.
       refusals: 0,
     };
     const onRecord = <T>(name: string, act: (records: RecordStore, nowMs: number) => T) =>

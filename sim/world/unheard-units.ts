@@ -2,7 +2,7 @@
 // and a region had not heard of yet. Processes report their lag, and what was admitted before it has arrived everywhere;
 // so the bound of every admission is counted from what really happened, and grows with the lag of a region that is cut off.
 
-/** A lag is read every so often. */
+/** How often lags are read. */
 export const LAG_STEP_MS = 5;
 /** For how long lags are kept: decisions are judged some seconds after they were made. */
 const STEPS_KEPT = 4_096;
@@ -103,7 +103,7 @@ export class UnheardUnits {
   }
 }
 
-/** How many of these times, which rise, are not before then. */
+/** How many of these times, which are in ascending order, are at `fromMs` or later. */
 function countFrom(times: readonly number[], fromMs: number): number {
   let low = 0;
   let high = times.length;

@@ -42,7 +42,7 @@ export interface WorldOptions extends RegionalOptions {
   readonly skewMsMax: number;
 }
 
-/** Between the names of two regions, in that of a link. */
+/** Separates the names of two regions in the name of the link between them. */
 const BETWEEN = "–";
 
 /** Everything that a scenario acts on. */
@@ -274,8 +274,8 @@ export class World {
 }
 
 /**
- * How wrong the clock of a region's store is, where clocks are. That of the home region is the truth, and so are all of
- * them where regions count in windows of their own.
+ * How wrong the clock of a region's store is, in scenarios with wrong clocks. The clock of the home region is never wrong,
+ * and where regions count in windows of their own, none is.
  */
 function skewOf(region: number, { across, skewMsMax, regions }: WorldOptions): number {
   if (across !== "leased" || region === 0) return 0;

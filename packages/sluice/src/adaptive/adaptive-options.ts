@@ -28,7 +28,7 @@ export interface AdaptiveOptions {
   max?: number;
   /** The limit at the start, from `min` to `max`; default 20, or the nearer of the two if 20 is outside. */
   initial?: number;
-  /** How long requests are looked at before the limit moves, 10 to 60,000; default 100. At least twice the latency. */
+  /** How long requests are observed before the limit moves, 10 to 60,000; default 100. Never less than twice their latency. */
   windowMs?: number;
   /** How long a permit may be held before it counts as lost, 1 to 86,400,000; default 300,000. */
   permitMs?: number;
@@ -37,7 +37,7 @@ export interface AdaptiveOptions {
    * `normal` 0.8, `low` 0.5. `critical` always has the whole limit. No priority may have more than one above it.
    */
   shares?: { high?: number; normal?: number; low?: number };
-  /** Default: the system's. */
+  /** Default: monotonic time. */
   clock?: Clock;
 }
 

@@ -16,7 +16,7 @@ export interface CircuitBreakerOptions {
   onOpen?: (failure: unknown) => void;
   /** Called when a test has shown that the backend is back. */
   onClose?: () => void;
-  /** Default: the system's. */
+  /** Default: monotonic time. */
   clock?: Clock;
 }
 

@@ -12,7 +12,7 @@ export class AttemptLimit {
   #isOver = false;
   #giveUp: (() => void) | undefined;
 
-  /** @param isAborted - Whether it has a signal. */
+  /** @param isAborted - Whether the attempt gets a signal, which is aborted when its time is over. */
   constructor(clock: Clock, limitMs: number, isAborted: boolean) {
     this.#limitMs = limitMs;
     this.#controller = isAborted ? new AbortController() : undefined;

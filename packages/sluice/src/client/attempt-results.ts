@@ -82,7 +82,7 @@ export class AttemptResults {
     return { response, error: undefined, outcome, retryAfterMs, isWorthRetry };
   }
 
-  /** There will be no response, or none that is waited for, as the attempt's time is over (`isTimeout`). */
+  /** There is no response, or it would come too late because the attempt's time is over (`isTimeout`). */
   failed<R>(
     request: Outgoing<R>,
     traffic: OriginTraffic,

@@ -7,7 +7,7 @@ export type Random = () => number;
 const words = new Uint32Array(256);
 let drawn = words.length;
 
-/** The system's. */
+/** Random numbers of the system. */
 export const systemRandom: Random = () => {
   if (drawn === words.length) {
     crypto.getRandomValues(words);

@@ -50,8 +50,8 @@ export interface ClientOptions {
   /**
    * How long the response's headers may take, all waits and retries included, from 1 ms; default 60,000. Infinity
    * for none. With a deadline of your own, here or for a request, an attempt that is in flight by then is aborted. After
-   * the default one it is no longer waited for, and its connection ends by the timeouts of `fetch`, since a signal costs a
-   * tenth of a request. Once this has happened, all attempts to that origin are aborted.
+   * the default deadline the client only stops waiting for it, since a signal makes a request a tenth more expensive, and
+   * the timeouts of `fetch` end the connection. Once this has happened, later attempts to that origin are aborted.
    */
   deadlineMs?: number;
   /** The same for a single attempt; default Infinity. */
@@ -73,9 +73,9 @@ export interface ClientOptions {
   originsMax?: number;
   /** Called with everything that happens. What it throws is ignored. */
   onEvent?: (event: ClientEvent) => void;
-  /** Default: the system's. */
+  /** Default: the system's clock. */
   clock?: Clock;
-  /** Numbers from 0 to below 1, for jitter; default: the system's. */
+  /** Random numbers from 0 to below 1, for jitter; default: those of the system. */
   random?: Random;
 }
 

@@ -156,7 +156,7 @@ async function readHead(
   return { head: Buffer.concat(parts), rest };
 }
 
-/** Nothing but an error. */
+/** Content that can't be read: the first read rejects with the error. */
 function damaged(error: unknown): AsyncIterable<Buffer> {
   return { [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) };
 }

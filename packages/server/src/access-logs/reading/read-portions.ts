@@ -12,7 +12,7 @@ const SHOWN_MAX = 120;
 /** Bytes after which a portion is passed on, however few requests are in it, so that progress can be shown. */
 const PORTION_BYTES_MAX = 4 * 1024 * 1024;
 
-/** A log as far as reading it needs. */
+/** What is needed of a log to read it. */
 export type LogToRead = Pick<LogSource, "name" | "format" | "open">;
 
 /** Reads logs to their ends. */

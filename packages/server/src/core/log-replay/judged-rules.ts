@@ -123,9 +123,9 @@ function missingName(rule: Rule, facts: FormatFacts): string | undefined {
 
 function missingCost(cost: Cost, facts: FormatFacts): string | undefined {
   if (cost.kind === "header" && !hasName(facts.headers, cost.name))
-    return `header ${cost.name}, its cost`;
-  if (cost.kind === "json") return "body, which has its cost";
-  return cost.kind === "function" ? "cost: a function in code has it" : undefined;
+    return `header ${cost.name}, which has the cost of a request`;
+  if (cost.kind === "json") return "body, which has the cost of a request";
+  return cost.kind === "function" ? "cost, which a function in code computes" : undefined;
 }
 
 function hasName(names: ReadonlySet<string> | "any", name: string): boolean {
@@ -138,7 +138,7 @@ function* partly(rule: Rule, facts: FormatFacts): Generator<string> {
   if (rule.tiers.size > 0 && !facts.tier)
     yield "lines of this log name no tier, so every caller has the rule's own limit";
   if (rule.when !== undefined)
-    yield "which responses count is decided by the status in the log, as soon as the request comes";
+    yield "the log says immediately whether a response counts, so nothing is reserved in the meantime";
   if (rule.settle !== undefined && !(rule.settle.kind === "bytes" && facts.bodyBytes))
     yield "lines of this log don't say what requests cost in the end, so each counts as it was estimated";
   if (rule.across !== undefined)

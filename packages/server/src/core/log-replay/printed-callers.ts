@@ -47,7 +47,7 @@ export class PrintedCallers {
   #way = 0;
 
   /**
-   * @param print - Prints a string as the store of the rules does.
+   * @param print - Makes the print of a key: the hash by which the store of the rules finds it.
    * @param ipv6Prefix - Bits by which IPv6 is counted.
    */
   constructor(print: (key: string) => PrintedKey, ipv6Prefix: number) {

@@ -228,7 +228,7 @@ describe("the rule file", () => {
       path: undefined,
       from: "a",
     });
-    expect(text).toContain("that at most 0% of 1 caller would have met.");
+    expect(text).toContain("that at most 0% of 1 caller would have exceeded.");
   });
 
   it("is valid, has a sentence for each number, and leaves out limits that can't be reached", async () => {

@@ -29,7 +29,7 @@ export function toRuleFile(suggestion: Suggestion, rule: SuggestedRule): string 
   const kept = windows.filter(({ isImplied }) => !isImplied);
   const implied = windows.filter(({ isImplied }) => isImplied);
   return [
-    `# Limits by ${oneLine(by.join(" and "))} that at most ${about}${percent(refuseAtMost)} of ${about}${number(callers)} ${callers === 1 ? "caller" : "callers"} would have met.`,
+    `# Limits by ${oneLine(by.join(" and "))} that at most ${about}${percent(refuseAtMost)} of ${about}${number(callers)} ${callers === 1 ? "caller" : "callers"} would have exceeded.`,
     `# Suggested from ${oneLine(from)}. Try them on the same log: sluice replay LOG --rules FILE`,
     "version: 1",
     "rules:",

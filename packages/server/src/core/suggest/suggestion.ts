@@ -1,4 +1,4 @@
-// Limits that few callers would ever meet: for each window, the smallest round number that at most the given share of
+// Limits that few callers would ever exceed: for each window, the smallest round number that at most the given share of
 // callers exceeded in the log. The share is divided among the windows, so that all limits together keep to it.
 
 import { type Demand, WINDOWS_MS } from "./demand.js";

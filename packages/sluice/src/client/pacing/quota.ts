@@ -19,7 +19,7 @@ const JITTER_MS_MIN = 100;
 const JITTER_MS_MAX = 10_000;
 /** Headers count in whole seconds. */
 const SPAN_MS_MIN = 1_000;
-/** They are rounded up, so that the time itself is half a second less on average. */
+/** Those seconds are rounded up, so the time itself is half a second less on average. */
 const ROUNDED_UP_MS = 500;
 /** With a longer window than this, requests wait for its end, even if others use it too. */
 const SHARED_WINDOW_MS_MAX = 10_000;

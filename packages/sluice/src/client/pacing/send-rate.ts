@@ -44,8 +44,9 @@ export class SendRate {
   #perSecond = Number.POSITIVE_INFINITY;
   /** From then on time raises the rate. */
   #growsFromMs = Number.NEGATIVE_INFINITY;
-  /** Of the latest refusal that lowered the rate, or of its start. */
+  /** When the rate started, or a refusal last lowered it. */
   #setAtMs = Number.NEGATIVE_INFINITY;
+  /** When a response last said what is left. */
   #leftAtMs = Number.NEGATIVE_INFINITY;
   #isStarting = false;
   /** The slot of the latest request. */

@@ -39,7 +39,7 @@ export interface Turn {
   readonly route: Route;
   readonly priority: Priority;
   readonly isRetry: boolean;
-  /** Milliseconds by the clock; Infinity without one. */
+  /** By the client's clock; Infinity without a deadline. */
   readonly deadlineAtMs: number;
   /** Calls back when the caller gives up, until the function that it returns is called. */
   readonly onAbort: ((give: (reason: unknown) => void) => () => void) | undefined;
@@ -70,7 +70,7 @@ const PERMIT_MS = 86_400_000;
 export class OriginTraffic {
   readonly origin: string;
   readonly reader = new QuotaReader();
-  /** That of the origin whose place it has taken, where all places were taken. */
+  /** Its own, or that of the origin which was forgotten to make room for it. */
   budget: RetryBudget;
   readonly concurrency: AdaptiveConcurrency;
   /**

@@ -28,7 +28,7 @@ export type SharesMode = (typeof SHARES)[number];
 export interface RegionsOptions {
   /** The region that this process runs in. */
   self: string;
-  /** The region whose store decides rules with `across: central`. */
+  /** The region whose store decides rules with `across: central`, and leases out those with `across: leased`. */
   home: string;
   /**
    * The stores of regions by their names, 1 to 64 letters, digits, `_`, `-` or `.`: at least those of `self` and `home`,

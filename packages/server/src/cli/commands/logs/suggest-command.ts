@@ -1,4 +1,4 @@
-// `sluice suggest`: limits that few callers of an access log would ever have met, as a rule file.
+// `sluice suggest`: limits that few callers of an access log would ever have exceeded, as a rule file.
 
 import type { Command } from "commander";
 import { parseRules, type RuleSet, RulesError } from "sluice/rules";

@@ -8,7 +8,7 @@ export interface HomeEpoch {
   readonly home: string;
 }
 
-/** Who is home as the arbiter has it. */
+/** Which region is home, as the arbiter has it on record. */
 export interface ArbitersHome extends HomeEpoch {
   /** How often home was renewed. As long as it stays the same, no process has extended home's permission. */
   readonly renewals: number;
@@ -16,7 +16,7 @@ export interface ArbitersHome extends HomeEpoch {
 
 /** A promotion that the arbiter is asked for. */
 export interface ArbitersPromotion {
-  /** What it has to have: the epoch in force, and if given the number of renewals. */
+  /** The promotion happens only if the arbiter has this epoch in force and, if given, this number of renewals. */
   readonly epoch: number;
   readonly renewals?: number;
   /** The region that becomes home. */
@@ -25,7 +25,7 @@ export interface ArbitersPromotion {
 
 /** Arbitrates between regions. Every call is atomic and durable, or fails. */
 export interface HomeArbiter {
-  /** Who is home. An arbiter that knows nothing yet takes `initial` over. */
+  /** Which region is home. An arbiter without a record takes over `initial`. */
   read(initial: HomeEpoch): Promise<ArbitersHome>;
   /**
    * Counts one renewal, if no later epoch is in force. A later epoch than the arbiter's own is taken over. Returns whether

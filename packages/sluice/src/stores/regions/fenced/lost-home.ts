@@ -46,7 +46,7 @@ export class LostHome {
       return false;
     }
     if (nowMs - watched.sinceMs < permissionMs * DRIFT || away?.record === undefined) return false;
-    // The store that would take over promised home not to, on behalf of one who could not ask the arbiter.
+    // The standby's store has promised a process that could not ask the arbiter not to become home until then.
     if (away.record.notBeforeMs > away.nowMs) return false;
     const promotion = { epoch, renewals: row.renewals, to: records.otherThan(home) };
     const promoted = await withinTime(() => arbiter.promote(promotion), { clock, timeoutMs });

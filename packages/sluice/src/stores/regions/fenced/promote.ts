@@ -18,7 +18,7 @@ import {
 export interface PromoteOptions {
   /**
    * Says that the old home region's store is stopped, or that no process can reach it, if it can't be fenced and no
-   * arbiter decides. If it is not so, both regions decide for a while.
+   * arbiter decides. If that is not true, both regions decide for a while.
    */
   readonly isOldHomeStopped?: boolean;
 }
@@ -31,12 +31,12 @@ export type Promotion =
       readonly home: string;
       /** Whether the fence was written into the old home region's store. If not, its permission has to run out. */
       readonly isOldHomeFenced: boolean;
-      /** Until the new home region decides. */
+      /** How long until the new home region decides. */
       readonly opensInMs: number;
     }
   | { readonly isPromoted: false; readonly why: string };
 
-/** How often a record that others change at the same time is written. */
+/** Attempts to write a record that others change at the same time. */
 const TRIES_MAX = 5;
 
 /** Which region becomes home. */

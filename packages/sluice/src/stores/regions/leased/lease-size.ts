@@ -34,7 +34,7 @@ export function leaseUnits(needs: LeaseNeeds): number {
   const exhaustedInMs = remaining / drainPerMs;
   const isScarce = exhaustedInMs < lifeMs;
   const horizonMs = isScarce ? Math.max(exhaustedInMs / 2, HORIZON_MS_MIN) : lifeMs / 2;
-  // Not a multiple of the cost: that may be what a process leases on, which is sized by its demand already.
+  // Not a multiple of the cost: the cost may be a process's lease, whose size follows its demand already.
   const wanted = Math.max(Math.ceil(perMs * horizonMs), cost);
   const fair = Math.floor(remaining / (2 * regions));
   // Scarce units stay at home, where every region can have them, unless a region needs many.

@@ -207,7 +207,7 @@ export class LearnedShare {
       const agreed = await this.#agree(claimed, nowMs).catch(() => this.#provisional(claimed));
       if (agreed === undefined || this.#isClosed) return true;
       const isChanged = await this.#change(JSON.stringify(claimed), agreed, nowMs);
-      // Of a raise the plan knows; a lower share is used from now on. Nothing else has been read since.
+      // The plan knows of a raise already, and a lower share is used from now on. Nothing else has been read since.
       if (isChanged) this.#use(agreed, { sentAtMs: startedAtMs, nowMs });
     } catch {
       // The next report begins with what is written down by then.

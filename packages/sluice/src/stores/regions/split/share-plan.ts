@@ -86,9 +86,9 @@ export const NO_PLAN: SharePlan = { version: 0, regions: {} };
 
 /** Demand that was reported longer ago says nothing. */
 const DEMAND_MS_MAX = 30_000;
-/** Fewer units asked for, in all regions, are chance. */
+/** Below this many units asked for in all regions together, differences are chance. */
 const DEMAND_MIN = 20;
-/** A smaller change is not worth the wait: so many parts, or one in so many. */
+/** The smallest change that is worth the wait: this many parts, and one in so many of the region's. */
 const STEP_MIN = 2;
 const STEP_OF = 10;
 /** Differences of so many standard deviations may be chance. */
@@ -139,7 +139,7 @@ function raised(own: KnownShare, report: ShareReport): RegionShare {
   return changed({ ...own, raise: undefined }, raise.parts, report);
 }
 
-/** Other parts: their counters are complete when those of the parts before may be forgotten. */
+/** The share with other parts, whose counters are complete when those of the parts before may be forgotten. */
 function changed(own: KnownShare, to: number, { ownMs, rememberedMs }: ShareReport): RegionShare {
   const from = own.parts;
   const beforeUntilMs = ownMs + rememberedMs({ from, to });
@@ -181,7 +181,7 @@ function lowerParts(parts: number, target: number, { rememberedMs }: ShareReport
   return isFar ? half : target;
 }
 
-/** Its parts by weight, unless others have taken of them. */
+/** The region's parts by weight, unless other regions have taken some of them. */
 function startingParts(plan: SharePlan, { self, byWeight }: ShareReport): number {
   let others = 0;
   for (const [name, parts] of byWeight) {
