@@ -41,6 +41,14 @@ export function mayGoElsewhere(
 }
 
 /**
+ * Whether the failure says nothing about the backend: it may have closed the connection because of a body that is too
+ * large or too slow for it. Otherwise one client with such bodies could have it ejected for all.
+ */
+export function isUnclear({ kind }: UpstreamFailure, { body }: Exchange): boolean {
+  return kind === "closed" && body?.isComplete === false;
+}
+
+/**
  * The status of the answer to a request that failed.
  *
  * @param isClientFault - Whether the client caused the failure.

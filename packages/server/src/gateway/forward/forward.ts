@@ -16,7 +16,7 @@ import type { WaitingCaller } from "../upstream/connection-pool.js";
 import type { Upstream } from "../upstream/upstream.js";
 import type { UpstreamFailure } from "../upstream/upstream-caller.js";
 import { type BodyWatcher, copyOf, ForwardedBody } from "./forward-body.js";
-import { isRepeatable, mayGoElsewhere, statusOf } from "./forward-failure.js";
+import { isRepeatable, isUnclear, mayGoElsewhere, statusOf } from "./forward-failure.js";
 import { toMeter, toRequestEnd } from "./request-end.js";
 import { type ClientTrust, requestKindOf, toUpstreamHead } from "./request-head.js";
 import { beginResponse, linesOf, passResponse } from "./response-head.js";
@@ -281,8 +281,8 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
 
   /** Counts a failure against the backend, if it caused it. */
   #recordFailure(failure: UpstreamFailure): void {
-    const isBlamed = !failure.isStale && failure.kind !== "busy" && !this.#isClientFault(failure);
-    if (!isBlamed) this.#backend?.ended();
+    const isExcused = this.#isClientFault(failure) || isUnclear(failure, this.#exchange);
+    if (isExcused || failure.isStale || failure.kind === "busy") this.#backend?.ended();
     else this.#upstream?.failed(this.#backend as Backend);
   }
 
@@ -313,7 +313,7 @@ export class Forwarding implements WaitingCaller, BodyWatcher, ExchangeWatcher {
     const { kind, detail } = failure;
     const isClientFault = this.#isClientFault(failure);
     const status = statusOf(failure, isClientFault);
-    if (isClientFault) this.#gatePass?.left();
+    if (isClientFault || isUnclear(failure, this.#exchange)) this.#gatePass?.left();
     else this.#gatePass?.failed(failure);
     this.#report(kind === "busy" ? "busy" : status === 504 ? "timed-out" : "failed");
     const { authority: backend } = this.#backend as Backend;

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { RequestListener, ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { ManualClock } from "sluice/testing";
+import { connectTo } from "sluice-test-servers";
 import { afterEach, describe, expect, it } from "vitest";
 import {
   closedUrl,
@@ -287,6 +288,26 @@ describe("the circuit breaker of an upstream", () => {
     expect(core.telemetry.top().upstreams).toMatchObject([{ breaker: "closed" }]);
     letGo();
     await eventually(async () => (await statusOf("/")) === 200);
+  });
+
+  it("is not opened, nor its backend ejected, by a client whose bodies the backend cuts off", async () => {
+    const upstream = await startUpstream((request, response) => {
+      if (request.method === "GET") response.end("ok");
+      else request.once("data", () => request.socket.destroy());
+    });
+    const breaker = { failuresMax: 2, openMs: 60_000 };
+    const options = { breaker, failuresMax: 2, ejectMs: 60_000 };
+    const { url, core } = await startGateway(upstream, { upstream: options });
+    const head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n";
+    for (let i = 0; i < 4; i++) {
+      const client = await connectTo(url);
+      client.send(head + "x".repeat(20_000));
+      expect(await client.until((text) => text.includes("\r\n\r\n"))).toMatch(/^HTTP\/1.1 502 /);
+      client.end();
+    }
+    expect(core.telemetry.top().upstreams).toMatchObject([{ breaker: "closed" }]);
+    expect(await (await fetch(url)).text()).toBe("ok");
+    expect(await core.telemetry.metrics()).not.toMatch(/outcome="ejected"[^}]*} [1-9]/);
   });
 
   it("is not kept open by the request that tests whether it is back, however slow", async () => {
