@@ -10,6 +10,8 @@ import type { StoreClock } from "./store-clock.js";
 
 /** How many keys are looked at in one sweep. */
 const SWEPT_MAX = 256;
+/** How many keys are active at most after some were woken, and how many of those that wait are woken in any case. */
+const WOKEN = { max: 2_000, min: 500 } as const;
 /** How long after its end a window may still be the current one of another region: more than clocks differ. */
 const SKEW_MS_MAX = 300_000;
 /** How long a key without windows is kept after its last use: until its registers have ended. */
@@ -70,15 +72,17 @@ export class MergedKeys {
     this.#all.renew(key.place);
   }
 
-  /** What waited for a region that is back has to be announced now. */
+  /** What waited for a region that is back has to be announced: some keys at a time, because requests wait meanwhile. */
   wake(nowMs: number): void {
     for (const { isCutOff, waiting } of this.#setup.peers) {
-      if (isCutOff || waiting.size === 0) continue;
+      if (isCutOff) continue;
+      let left = Math.max(WOKEN.min, WOKEN.max - this.active.size);
       for (const key of waiting) {
+        if (left-- === 0) break;
+        waiting.delete(key);
         if (!key.isActive) key.start(nowMs);
         this.active.add(key);
       }
-      waiting.clear();
     }
   }
 
