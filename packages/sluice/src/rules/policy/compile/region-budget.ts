@@ -15,7 +15,7 @@ import {
   newTally,
   type RegionLeasedStats,
 } from "../../../stores/regions/leased/region-leased-stats.js";
-import { ReservedStore } from "../../../stores/regions/leased/reserved.js";
+import { ReservedStore } from "../../../stores/regions/leased/reserved-store.js";
 import type { Regions } from "../../../stores/regions/regions.js";
 import type { Store } from "../../../stores/store.js";
 
