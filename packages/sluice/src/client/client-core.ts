@@ -210,6 +210,8 @@ export class ClientCore {
     };
     let sending: Promise<R>;
     try {
+      // The signal may have been aborted between the request's turn and now.
+      request.signal?.throwIfAborted();
       // A fetch of a test may return a response itself.
       sending = Promise.resolve(request.send(attempt, limit?.signal));
     } catch (error) {
