@@ -46,6 +46,8 @@ export class ClientCore {
     const deadlineAtMs = clock.now() + request.deadlineMs;
     this.#counters.requests++;
     traffic.budget.earn();
+    const askAt = traffic.askAt;
+    if (askAt !== undefined) await askAt;
     let kept: Kept<R> | undefined;
     let failure: unknown;
     for (let attempt = 1; ; attempt++) {
