@@ -46,6 +46,8 @@ export class ClientCore {
     const deadlineAtMs = clock.now() + request.deadlineMs;
     this.#counters.requests++;
     traffic.budget.earn();
+    const askAt = traffic.askAt;
+    if (askAt !== undefined) await askAt;
     let kept: Kept<R> | undefined;
     let failure: unknown;
     for (let attempt = 1; ; attempt++) {
@@ -210,6 +212,8 @@ export class ClientCore {
     };
     let sending: Promise<R>;
     try {
+      // The signal may have been aborted between the request's turn and now.
+      request.signal?.throwIfAborted();
       // A fetch of a test may return a response itself.
       sending = Promise.resolve(request.send(attempt, limit?.signal));
     } catch (error) {

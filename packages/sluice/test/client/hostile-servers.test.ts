@@ -81,6 +81,18 @@ describe("a client of a server", () => {
     },
   );
 
+  it("that fails when a stream was uploaded gets a new one", async () => {
+    let uploads = 0;
+    const url = await serve((socket, _count, data) => {
+      const isWhole = data.endsWith("0\r\n\r\n");
+      if (isWhole) socket.end(++uploads === 1 ? head(500, "Content-Length: 0") : OK);
+    });
+    const body = () => new Blob(["part"]).stream();
+    const fetch = createFetch({ backoffMs: 1 });
+    const response = await fetch(url, { method: "PUT" }, { body });
+    expect([response.status, await response.text(), uploads]).toEqual([200, "ok", 2]);
+  });
+
   it("that redirects in a circle does not go around again", async () => {
     let requests = 0;
     const url = await serve((socket) => {

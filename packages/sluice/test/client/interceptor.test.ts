@@ -73,6 +73,40 @@ describe("the interceptor of undici", () => {
     expect(interceptor.stats.attempts).toBe(2);
   });
 
+  it("drops the body of a refusal that does not end, and closes the connection", async () => {
+    let isClosed = false;
+    const url = await serve((socket, count) => {
+      if (count > 1) {
+        socket.end(OK);
+        return;
+      }
+      socket.on("close", () => {
+        isClosed = true;
+      });
+      socket.write(`${head(429, "Content-Length: 100")}half`);
+    });
+    const { body } = await request(url, { dispatcher: compose().dispatcher });
+    expect(await body.text()).toBe("ok");
+    await expect.poll(() => isClosed).toBe(true);
+  });
+
+  it("sends nothing if its caller aborts it when its turn has come", async () => {
+    const answers: (() => void)[] = [];
+    const url = await serve((socket) => answers.push(() => socket.write(OK)));
+    const { signal, abort } = aborting();
+    const { dispatcher } = compose({
+      concurrencyMax: 1,
+      onEvent: ({ type }) => type === "waited" && abort(),
+    });
+    const first = request(url, { dispatcher });
+    const asked = request(url, { dispatcher, signal });
+    await expect.poll(() => answers.length).toBe(1);
+    answers[0]?.();
+    await (await first).body.dump();
+    await expect(asked).rejects.toMatchObject({ name: "AbortError" });
+    expect(answers).toHaveLength(1);
+  });
+
   it("streams a long response with back pressure", async () => {
     const long = "x".repeat(5_000_000);
     const url = await serve((socket) => {

@@ -36,7 +36,7 @@ async function run(seed: number) {
     random,
     retriesMax: below(4),
     backoffMs: 1 + below(100),
-    concurrencyMax: 1 + below(4),
+    concurrencyMax: 1 + below(14),
     waitingMax: below(10),
     failuresMax: 1 + below(5),
     openMs: 1 + below(200),

@@ -149,6 +149,27 @@ describe("an AbortSignal", () => {
     expect(sent).toHaveLength(1);
   });
 
+  it.each([
+    ["a deadline of its own", 5_000],
+    ["the default deadline", undefined],
+  ])("that is aborted when its turn has come sends nothing, with %s", async (_what, deadlineMs) => {
+    const { controller, signal, reason } = abort();
+    const answers: ((response: Response) => void)[] = [];
+    const { fetch, sent } = setup(() => new Promise((resolve) => answers.push(resolve)), {
+      concurrencyMax: 1,
+      ...(deadlineMs === undefined ? {} : { deadlineMs }),
+      onEvent: ({ type }) => type === "waited" && controller.abort(reason),
+    });
+    const first = fetch(URL_OF_API);
+    const asked = fetch(URL_OF_API, { signal });
+    await settle();
+    answers[0]?.(new Response(""));
+    await first;
+    await expect(asked).rejects.toBe(reason);
+    expect(sent).toHaveLength(1);
+    expect(fetch.stats).toMatchObject({ inFlight: 0, waiting: 0 });
+  });
+
   it("ends the wait for a turn, and leaves the queue", async () => {
     const { fetch, sent } = setup(["never"], { concurrencyMax: 1 });
     const { controller, signal, reason } = abort();
@@ -208,6 +229,14 @@ describe("an AbortSignal", () => {
       return getEventListeners(signal, "abort").length;
     };
     await expect.poll(listeners, { timeout: 5_000 }).toBe(0);
+  });
+
+  it("of a Request does not count if the request is detached from it", async () => {
+    const { controller, signal, reason } = abort();
+    const { fetch, sent } = setup([]);
+    controller.abort(reason);
+    const response = await fetch(new Request(URL_OF_API, { signal }), { signal: null });
+    expect([response.status, sent.length]).toEqual([200, 1]);
   });
 
   it("of a Request counts as well", async () => {

@@ -98,7 +98,8 @@ export class FetchRequest implements Outgoing<Response> {
     this.caller = callerOf(setup, method, url, headers);
     this.priority = controls.priority ?? "normal";
     this.deadlineMs = controls.deadlineMs ?? setup.deadlineMs;
-    this.signal = toSignal(init?.signal ?? request?.signal);
+    // As in fetch, null detaches a Request from its own signal.
+    this.signal = toSignal(init?.signal === undefined ? request?.signal : init.signal);
     this.isAborted = setup.isAborting || controls.deadlineMs !== undefined;
     // An empty key is none: the server could not tell a repeated request from a new one.
     this.isRepeatable = isIdempotent(method) || Boolean(this.#key ?? headerOf(headers, KEY_HEADER));
@@ -115,7 +116,8 @@ export class FetchRequest implements Outgoing<Response> {
   send(attempt: number, limit: AbortSignal | undefined): Promise<Response> {
     let init = this.#init;
     const body = this.#newBody?.() ?? this.#recorded?.toBytes();
-    if (body !== undefined) init = { ...init, body };
+    // fetch wants it with streams, and ignores it with other bodies.
+    if (body !== undefined) init = { duplex: "half", ...init, body } as RequestInit;
     if (this.#key !== undefined)
       init = { ...init, headers: withHeader(this.#headers, KEY_HEADER, this.#key) };
     const input = attempt === 1 && this.#setup.retriesMax > 0 ? this.#record() : this.#input;

@@ -18,9 +18,7 @@ export class KeptResponse implements Kept<Response> {
 
   constructor(response: Response) {
     this.#response = response;
-    this.#reader = response.body?.getReader() as
-      | ReadableStreamDefaultReader<Uint8Array>
-      | undefined;
+    this.#reader = readerOf(response);
     this.#reading = this.#read();
   }
 
@@ -29,10 +27,8 @@ export class KeptResponse implements Kept<Response> {
   }
 
   take(): Response {
-    return describeLike(
-      this.#response,
-      new Response(this.#reader === undefined ? null : this.#toStream()),
-    );
+    if (this.#reader === undefined) return this.#response;
+    return describeLike(this.#response, new Response(this.#toStream()));
   }
 
   async #read(): Promise<void> {
@@ -71,6 +67,15 @@ export class KeptResponse implements Kept<Response> {
     if (read === undefined || read.done) controller.close();
     else controller.enqueue(read.value);
   }
+}
+
+/**
+ * Reads the body. Undefined if there is none to read: the wrapped function may have begun to read it, or return responses of
+ * another kind, whose bodies are streams of Node.js.
+ */
+function readerOf({ body }: Response): ReadableStreamDefaultReader<Uint8Array> | undefined {
+  if (typeof body?.getReader !== "function" || body.locked) return undefined;
+  return body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
 }
 
 /**

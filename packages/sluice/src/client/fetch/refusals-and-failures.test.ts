@@ -53,6 +53,21 @@ describe("a refusal", () => {
     expect(sent).toHaveLength(3);
   });
 
+  it.each<[string, (response: Response) => unknown]>([
+    [
+      "of another kind, such as that of node-fetch",
+      (response) => Object.defineProperty(response, "body", { value: { pipe: () => {} } }),
+    ],
+    ["that is being read already", ({ body }) => body?.getReader()],
+  ])("with a body %s is returned as it is", async (_what, change) => {
+    const response = refusal();
+    change(response);
+    // The retry has to wait, and none may.
+    const { fetch, sent, finish } = setup([response], { waitingMax: 0 });
+    expect(await finish(fetch(URL_OF_API))).toBe(response);
+    expect(sent).toHaveLength(1);
+  });
+
   it("is returned whole if the retry can't be sent in the end", async () => {
     const body = "x".repeat(200_000);
     const { fetch, clock, finish } = setup(

@@ -8,6 +8,22 @@ import {
   TIMER_MS_MAX,
 } from "../../base/clock.js";
 
+/** The end of a turn of the event loop, for all who wait for the same one. */
+export class TurnEnd {
+  #reached: Promise<void> | undefined;
+
+  /** Resolves at the end of this turn. */
+  get reached(): Promise<void> {
+    this.#reached ??= new Promise((resolve) =>
+      atEndOfTurn(() => {
+        this.#reached = undefined;
+        resolve();
+      }),
+    );
+    return this.#reached;
+  }
+}
+
 /** The next time at which requests that wait may be sent. */
 export class NextAdmission {
   readonly #clock: Clock;

@@ -94,6 +94,21 @@ describe("what waits when a response arrives", () => {
 });
 
 describe("a request that has just arrived", () => {
+  it("is sent with others of the same turn while many are in flight, unless it is aborted", async () => {
+    const { fetch, sent } = setup(() => "never");
+    const ask = (signal?: AbortSignal) => fetch(URL_OF_API, signal ? { signal } : {});
+    for (let i = 0; i < 8; i++) ask().catch(() => {});
+    expect(sent).toHaveLength(8);
+    const controller = new AbortController();
+    ask().catch(() => {});
+    const aborted = ask(controller.signal);
+    controller.abort(new Error("enough"));
+    expect(sent).toHaveLength(8);
+    await expect(aborted).rejects.toThrow("enough");
+    expect(sent).toHaveLength(9);
+    expect(fetch.stats).toMatchObject({ inFlight: 9, waiting: 0, waits: 0 });
+  });
+
   it("does not take the turn of one that is due, whose timer is late", async () => {
     // After its reset a quota lets one request find out how much there is.
     const { fetch, sent, clock, finish } = setup([quota(0, 20), "never"]);

@@ -17,7 +17,7 @@ import { QuotaReader } from "../headers/read-quotas.js";
 import type { Route } from "../pacing/partition.js";
 import type { Quota } from "../pacing/quota.js";
 import { RetryBudget } from "../retry/retry-budget.js";
-import { NextAdmission } from "./next-admission.js";
+import { NextAdmission, TurnEnd } from "./next-admission.js";
 import { ResponseTimes } from "./response-times.js";
 import { goesBefore, WaitingLine, type WaitingRequest } from "./waiting-requests.js";
 
@@ -63,6 +63,8 @@ export interface Sent {
  * arrive before a burst is sent.
  */
 const CONCURRENCY_START = 10;
+/** With so many in flight, requests of one turn of the event loop are sent together at its end. */
+const TOGETHER_MIN = 8;
 /** Attempts always end, so that no permit is lost. */
 const PERMIT_MS = 86_400_000;
 
@@ -87,6 +89,7 @@ export class OriginTraffic {
   #waiting = 0;
   #order = 0;
   readonly #next: NextAdmission;
+  readonly #turnEnd = new TurnEnd();
 
   constructor(
     origin: string,
@@ -128,6 +131,15 @@ export class OriginTraffic {
 
   get breaker(): BreakerState {
     return this.#breaker.state;
+  }
+
+  /**
+   * When a new request should ask to be sent; undefined if immediately. What is sent together costs less (`client/overhead`).
+   * Where requests wait, it joins them immediately, since it may be more important.
+   */
+  get askAt(): Promise<void> | undefined {
+    const isBusy = this.#waiting === 0 && this.concurrency.inFlight >= TOGETHER_MIN;
+    return isBusy ? this.#turnEnd.reached : undefined;
   }
 
   /**

@@ -108,10 +108,12 @@ export class UndiciAttempt implements DispatchHandler, Kept<UndiciAttempt> {
     return this;
   }
 
+  /** What has not arrived by now is not waited for: a body without an end would hold its connection forever. */
   discard(): void {
     this.#state = "dropped";
     this.#chunks = [];
-    this.#controller?.resume();
+    if (this.#end === undefined)
+      this.#controller?.abort(new Error("the rest of a refusal is not read"));
   }
 
   take(): UndiciAttempt {
@@ -159,14 +161,10 @@ export class UndiciAttempt implements DispatchHandler, Kept<UndiciAttempt> {
       this.#handler.onResponseData?.(this.#downstream, chunk);
       return;
     }
-    this.#bytes += chunk.byteLength;
-    const isTooMuch = this.#bytes > KEPT_BYTES_MAX;
-    if (this.#state === "dropped") {
-      if (isTooMuch) controller.abort(new Error("the rest of a refusal is not read"));
-      return;
-    }
+    if (this.#state === "dropped") return;
     this.#chunks.push(chunk);
-    if (isTooMuch) controller.pause();
+    this.#bytes += chunk.byteLength;
+    if (this.#bytes > KEPT_BYTES_MAX) controller.pause();
   }
 
   onResponseEnd(_controller: DispatchController, trailers: unknown): void {
