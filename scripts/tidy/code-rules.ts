@@ -94,7 +94,7 @@ const chanceFiles = [
   "packages/server/src/base/random-id.ts",
   "packages/server/src/control/secret-format.ts",
   "packages/server/src/telemetry/random.ts",
-  "src/client/chance.ts",
+  "src/client/client-random.ts",
   "src/http/identity/secrets.ts",
   "src/http/response/retry-after.ts",
   "src/stores/memory/memory-options.ts",

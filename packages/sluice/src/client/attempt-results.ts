@@ -8,7 +8,7 @@ import type { ClientCounters, ClientEvent } from "./events.js";
 import { readRetryAfterMs } from "./headers/header-times.js";
 import type { QuotaReport } from "./headers/quota-report.js";
 import { isGlobalRefusal } from "./headers/vendor-headers.js";
-import type { Ended, Outgoing } from "./outgoing.js";
+import type { Ended, Outgoing } from "./outgoing-request.js";
 import { toBackoffMs } from "./retry/backoff.js";
 import {
   type AttemptOutcome,

@@ -17,7 +17,7 @@ import {
   type GiveUpReason,
   type OriginStats,
 } from "./events.js";
-import type { Ended, Kept, Outgoing } from "./outgoing.js";
+import type { Ended, Kept, Outgoing } from "./outgoing-request.js";
 import { Partition, type Route } from "./pacing/partition.js";
 import { toBackoffMs } from "./retry/backoff.js";
 import { endSpan, startSpan } from "./tracing.js";

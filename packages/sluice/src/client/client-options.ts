@@ -12,7 +12,7 @@ import {
   wholeNumber,
   withDefault,
 } from "../base/shapes/shapes.js";
-import { newIdempotencyKey, type Random, systemRandom } from "./chance.js";
+import { newIdempotencyKey, type Random, systemRandom } from "./client-random.js";
 import type { ClientEvent } from "./events.js";
 import { type HeadersLike, headerOf } from "./headers/header-source.js";
 

@@ -4,7 +4,7 @@ import { PRIORITIES, type Priority } from "../../adaptive/priority.js";
 import { show } from "../../base/errors.js";
 import { asOptions, refuse } from "../../base/shapes/code-options.js";
 import { isSignal, type WaitSignal } from "../../limiter/waiter.js";
-import { newIdempotencyKey } from "../chance.js";
+import { newIdempotencyKey } from "../client-random.js";
 import { type ClientSetup, callerOf } from "../client-options.js";
 import {
   type HeaderSource,
@@ -13,7 +13,7 @@ import {
   toLasting,
   withHeader,
 } from "../headers/header-source.js";
-import type { Kept, Outgoing } from "../outgoing.js";
+import type { Kept, Outgoing } from "../outgoing-request.js";
 import { isIdempotent } from "../retry/retryable.js";
 import { sendWithBoth } from "./joined-signal.js";
 import { KeptResponse } from "./kept-response.js";

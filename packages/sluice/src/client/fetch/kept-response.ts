@@ -2,7 +2,7 @@
 // connection is free again, and what was read is given back if there is no retry in the end.
 
 import { drop } from "../../base/maybe-promise.js";
-import type { Kept } from "../outgoing.js";
+import type { Kept } from "../outgoing-request.js";
 
 /** Bodies of refusals are short. Of a longer one the rest stays unread, and is read by the caller or dropped. */
 const READ_BYTES_MAX = 65_536;

@@ -12,7 +12,7 @@ import type { Priority } from "../../adaptive/priority.js";
 import { Breaker, type BreakerState, NO_TICKET } from "../../base/circuit-breaker.js";
 import { type Clock, startRefTimer, TIMER_MS_MAX } from "../../base/clock.js";
 import { SluiceError } from "../../base/errors.js";
-import type { Random } from "../chance.js";
+import type { Random } from "../client-random.js";
 import { QuotaReader } from "../headers/read-quotas.js";
 import type { Route } from "../pacing/partition.js";
 import type { Quota } from "../pacing/quota.js";

@@ -11,7 +11,7 @@ import {
 import type { ClientStats, OriginStats } from "../events.js";
 import { routeNameOf } from "../fetch/request-target.js";
 import { type HeadersLike, headerOf, toLasting, withHeader } from "../headers/header-source.js";
-import type { Outgoing } from "../outgoing.js";
+import type { Outgoing } from "../outgoing-request.js";
 import { isIdempotent } from "../retry/retryable.js";
 import { UndiciAttempt } from "./undici-attempt.js";
 import type {

@@ -2,7 +2,7 @@
 // retry waits, the body is read and kept, so that the connection is free again.
 
 import type { HeaderSource } from "../headers/header-source.js";
-import type { Kept } from "../outgoing.js";
+import type { Kept } from "../outgoing-request.js";
 import type {
   Dispatch,
   DispatchController,
