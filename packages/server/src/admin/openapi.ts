@@ -6,7 +6,7 @@ import type { Route } from "./route.js";
 
 /** Every status that a problem may have, and when. */
 const PROBLEMS: Readonly<Record<string, string>> = {
-  "400": "The request can't be understood.",
+  "400": "The request is invalid.",
   "401": "The bearer token, or the session, is missing or not known.",
   "403": "The caller's role does not allow it, or a web page of another origin asks.",
   "404": "There is nothing of that name, or the service has no control plane.",

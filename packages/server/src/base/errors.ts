@@ -20,7 +20,7 @@ export const serverErrorCatalogue = {
   SLUICE_UPSTREAM_UNAVAILABLE: { status: 502, summary: "the upstream did not answer" },
   SLUICE_UPSTREAM_BUSY: { status: 503, summary: "too many requests wait for the upstream" },
   SLUICE_UPSTREAM_TIMEOUT: { status: 504, summary: "the upstream took too long" },
-  SLUICE_REQUEST_INVALID: { status: 400, summary: "the request can't be understood" },
+  SLUICE_REQUEST_INVALID: { status: 400, summary: "the request is invalid" },
   SLUICE_UNAUTHORIZED: { status: 401, summary: "the request needs a bearer token" },
   SLUICE_NOT_FOUND: { status: 404, summary: "not found" },
   SLUICE_METHOD_NOT_ALLOWED: { status: 405, summary: "the path does not support that method" },

@@ -178,6 +178,36 @@ rules:
   });
 });
 
+describe("a usual mistake", () => {
+  it.each([
+    [
+      "  - id: a\n   limit: 5/minute\n",
+      4,
+      "an item of a list must start with -; check the indentation",
+    ],
+    [
+      "  - id: a\n    match: path: /login\n",
+      4,
+      "a map in a map must start on the line after its key, indented further; check the indentation",
+    ],
+    [
+      "  - id a\n    limit: 5/minute\n",
+      3,
+      "a key must be on one line with its colon; check for a missing colon, and the indentation",
+    ],
+  ])("in %j is named in plain words", (rules, line, message) => {
+    expect(problemsOf(`version: 1\nrules:\n${rules}`)).toContain(`${message} (f:${line})`);
+  });
+
+  it("is the path of a file in place of its text", () => {
+    for (const path of ["rules.yaml", "./config/rules.yml", "/etc/sluice/rules.json"]) {
+      expect(() => parseRules(path), path).toThrow(
+        `invalid rules: must be the text of a rule file, got its path "${path}": read the file, or use watchRules`,
+      );
+    }
+  });
+});
+
 describe("a hostile text", () => {
   it("longer than 8 MiB is not read", () => {
     const text = `${RULES}#${"x".repeat(TEXT_LENGTH_MAX)}`;

@@ -1,6 +1,7 @@
 // Parses rules from a string of YAML or JSON, or from an object in code. Reports everything that is wrong together;
 // what comes out has every default filled in and needs no further checks.
 
+import { show } from "../../base/errors.js";
 import { plainString, readOptions } from "../../base/shapes/code-options.js";
 import { object, optional } from "../../base/shapes/shapes.js";
 import type { RuleSet } from "../rule.js";
@@ -62,6 +63,17 @@ function readJsonRules(text: string, file: string | undefined): RuleSet | undefi
   }
 }
 
+/** The path of a file is a string of YAML, too. */
+function refusePath(value: unknown, file: string | undefined): void {
+  if (typeof value !== "string" || !/^\S+\.(?:ya?ml|json)$/.test(value)) return;
+  const found = new RuleProblems({ value, file, locate: () => undefined });
+  found.add(
+    [],
+    `must be the text of a rule file, got its path ${show(value)}: read the file, or use watchRules`,
+  );
+  found.throwIfAny();
+}
+
 /** Reads YAML into a document of rules. Throws all problems of its YAML together. */
 function readDocument(text: string, file: string | undefined): RulesDocument {
   const { problems, value, positionOf } = readYaml(text);
@@ -73,5 +85,6 @@ function readDocument(text: string, file: string | undefined): RulesDocument {
   });
   for (const { message } of problems) found.add([], message);
   found.throwIfAny();
+  refusePath(value, file);
   return { value, file, locate: positionOf };
 }

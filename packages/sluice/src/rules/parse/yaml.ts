@@ -146,10 +146,26 @@ function findMisuses(document: Document): Misuse[] {
     });
 }
 
+/** The usual mistakes in plain words; the parser names them by terms of the specification. */
+const PLAIN_WORDS: ReadonlyMap<string, string> = new Map([
+  [
+    "Nested mappings are not allowed in compact mappings",
+    "a map in a map must start on the line after its key, indented further; check the indentation",
+  ],
+  [
+    "Implicit keys need to be on a single line",
+    "a key must be on one line with its colon; check for a missing colon, and the indentation",
+  ],
+  [
+    "Sequence item without - indicator",
+    "an item of a list must start with -; check the indentation",
+  ],
+]);
+
 /** The parser names an option of its own where a key is not a string. */
 function sayParserError(error: YAMLError): string {
   if (error.code === "NON_STRING_KEY") return "a key must be a string, not a list or a map";
-  return toLine(error);
+  return PLAIN_WORDS.get(error.message) ?? toLine(error);
 }
 
 /** Keys that one map has twice, aliases of nothing, and more of them than the bound. */

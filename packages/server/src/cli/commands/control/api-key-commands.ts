@@ -39,7 +39,7 @@ export function addApiKeyCommands(program: Command, parts: CommandParts): void {
       const { flags } = asking;
       const path = toListPath("/v1/api-keys", flags, { tenant: flags.tenant });
       printPage(asking, await asking.client.get("apiKeys", path), {
-        head: ["key", "tenant", "name", "scopes", "last used", "expires", "replaced by"],
+        head: ["key", "tenant", "name", "scopes", "hour last used", "expires", "replaced by"],
         toRow: ({ id, tenant, name, scopes, lastUsedAtMs, expiresAtMs, replacedBy }: ApiKey) => [
           safe(id),
           safe(tenant),

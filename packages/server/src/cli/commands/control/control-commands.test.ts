@@ -207,7 +207,7 @@ describe.each(all)("the command with a control plane in $name", (databases) => {
     const listed = (await run("keys list --tenant acme")).out;
     expect(listed).not.toContain("slk_");
     expect(listed.split("\n")).toHaveLength(4);
-    expect(listed).toMatch(/scopes +last used +expires/);
+    expect(listed).toMatch(/scopes +hour last used +expires/);
     expect(listed).toMatch(/web +read +never +2/);
     expect(listed).toMatch(new RegExp(`${id} .* 2023-11-14 22:00 UTC  2`));
     expect((await run(["keys", "revoke", id])).out).toBe(`${id}: revoked\n`);
