@@ -83,6 +83,14 @@ describe.each(["strict", "leased"] as const)("%s", (consistency) => {
   );
 });
 
+it("lets a caller have two windows of each process, if their clocks differ and they count alone", async () => {
+  const scenario = scenarioOf("clock-skew");
+  const run = { scenario, consistency: "local", seed: 1, nodes: 8, factor: 0.5 } as const;
+  const { overshoot } = await runKept(run);
+  expect(overshoot).toBeGreaterThan(7);
+  expect(overshoot).toBeLessThanOrEqual(15);
+});
+
 describe("a caller that asks in each of three regions in turn", () => {
   const attack = async (across: Across) => {
     const scenario = scenarioOf("rotating-attacker");

@@ -4,8 +4,8 @@ import { PRIORITIES, type Priority } from "../../adaptive/priority.js";
 import { show } from "../../base/errors.js";
 import { asOptions, refuse } from "../../base/shapes/code-options.js";
 import { isSignal, type WaitSignal } from "../../limiter/waiter.js";
-import { newIdempotencyKey } from "../client-random.js";
 import { type ClientSetup, callerOf } from "../client-options.js";
+import { newIdempotencyKey } from "../client-random.js";
 import {
   type HeaderSource,
   type HeadersLike,
