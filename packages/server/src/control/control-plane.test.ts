@@ -133,7 +133,7 @@ describe.each(all)("the control plane in $name", (databases) => {
     [
       "overrides",
       { subject: 'user:"]', rule: "search", limit: "1/secnd", ...REASON },
-      'understood: limit must be a rate such as 100/minute or 100/5m, got "1/secnd"',
+      'invalid: limit must be a rate such as 100/minute or 100/5m, got "1/secnd"',
     ],
     ["plans", { teir: "gold" }, "teir is unknown, did you mean tier?"],
     ["tenants", { plan: "pro" }, 'plan must be the name of a plan, got "pro"'],
