@@ -106,13 +106,6 @@ describe("ordinary traffic is not reported", () => {
     expect(eventsOf((i) => `u${i % 100}`, perSecond, 60_000).events).toEqual([]);
   });
 
-  it("of clients that send all of their requests in a row, be it two", () => {
-    for (const inRow of [2, 3]) {
-      const client = (i: number) => `c${Math.floor(i / inRow)}`;
-      expect(eventsOf(client, perSecond, 60_000).events).toEqual([]);
-    }
-  });
-
   it("of many users of whom few are busy and most come rarely", () => {
     for (const seed of [1, 2, 3]) {
       const random = randomOf(seed);

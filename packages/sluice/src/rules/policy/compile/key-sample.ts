@@ -71,9 +71,6 @@ export class KeySample {
   #decisions = 0;
   #startMs = 0;
   #hasRefused = false;
-  /** The latest key that was looked at, and how often it came in a row. */
-  #latestKey = "";
-  #latestVisits = 0;
 
   constructor(recoveryMs: number, budget: SampleBudget) {
     this.#recoveryMs = recoveryMs;
@@ -91,23 +88,12 @@ export class KeySample {
   see(key: string, nowMs: number): SampleFinding | undefined {
     this.#decisions++;
     if (this.#hashes === undefined && !this.#begin(nowMs)) return undefined;
-    if (isLookedAt(key) && this.#saysMore(key)) this.#count(spreadHash(key, SALT));
+    if (isLookedAt(key)) this.#count(spreadHash(key, SALT));
     if (this.#decisions < DECISIONS_MIN) return undefined;
     const watchedMs = nowMs - this.#startMs;
     if (watchedMs < Math.min(this.#recoveryMs, WATCH_MS_MAX)) return undefined;
     this.#budget.release();
     return this.#find(watchedMs);
-  }
-
-  /** Whether a visit is news: of a key that came twice in a row it is known that it comes back (bench http/fastify). */
-  #saysMore(key: string): boolean {
-    if (key !== this.#latestKey) {
-      this.#latestKey = key;
-      this.#latestVisits = 0;
-    }
-    if (this.#latestVisits === 2) return false;
-    this.#latestVisits++;
-    return true;
   }
 
   /** A rule that refuses is useful, whichever other keys never come back. */
