@@ -1,6 +1,6 @@
 // Connections that the primary has handed to a worker and the worker has not taken yet. Node's cluster module keeps them
 // open forever if the worker dies before it answers: the client waits, and no process serves it. Here they go to another
-// worker when the dead one's channel has closed, or are closed if there is none.
+// worker when the dead one's channel has closed, or are closed if no other is left.
 
 import type { ChildProcess } from "node:child_process";
 

@@ -22,7 +22,7 @@ describe("output of the command", () => {
     closeSync(full);
   });
 
-  it("whose reader is gone is none", async () => {
+  it("whose reader is gone ends quietly", async () => {
     const child = spawn(process.execPath, [command, "--version"], {
       stdio: ["ignore", "pipe", "pipe"],
     });
