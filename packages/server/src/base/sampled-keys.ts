@@ -1,7 +1,7 @@
 // Distinct keys in bounded memory: all of them as long as there is room, then a uniform sample. Keys are sampled by their
 // hash, so that each key of the sample has been seen from its first time on. When the table is full, half of the range
-// of hashes is given up, and with it half of the keys. The hash is salted: a client that writes keys into a log could otherwise
-// choose which are in the sample.
+// of hashes is given up, and with it half of the keys. The hash is salted: otherwise a client could choose which of the
+// keys that it writes into a log are in the sample.
 
 import { spreadHash } from "sluice/internals";
 

@@ -70,8 +70,8 @@ export class KeptResponse implements Kept<Response> {
 }
 
 /**
- * Reads the body. Undefined if there is none to read: the wrapped function may have begun to read it, or return responses of
- * another kind, whose bodies are streams of Node.js.
+ * Reads the body. Undefined if it can't be read: there is no body, the wrapped function has begun to read it, or the
+ * response is of another kind, with a stream of Node.js.
  */
 function readerOf({ body }: Response): ReadableStreamDefaultReader<Uint8Array> | undefined {
   if (typeof body?.getReader !== "function" || body.locked) return undefined;
