@@ -101,6 +101,31 @@ describe("many rules whose keys never come back", () => {
   });
 });
 
+describe("a rule that can't be useless", () => {
+  /** After how many decisions a rule with a limit of an hour is no longer watched. */
+  function decisionsUntilFound(toKey: (i: number) => string, refuseFrom: number): number {
+    const limit = fixedWindow({ limit: 5, windowMs: 3_600_000 });
+    const { rules } = parseRules({ version: 1, rules: [{ id: "a", key: "user", limit }] });
+    const sample = KeySample.of(rules[0], new SampleBudget());
+    for (let i = 1; i <= 50_000; i++) {
+      if (i >= refuseFrom) sample?.noteRefusal();
+      const finding = sample?.see(toKey(i), i);
+      if (finding !== undefined) return finding.isUseless ? -1 : i;
+    }
+    return 50_000;
+  }
+
+  it("is watched for 20,000 decisions and not for an hour if it has few keys", () => {
+    expect(decisionsUntilFound((i) => `u${i % 100}`, Number.POSITIVE_INFINITY)).toBe(20_000);
+    expect(decisionsUntilFound((i) => `r${i}`, Number.POSITIVE_INFINITY)).toBe(50_000);
+  });
+
+  it("is watched until it refuses, but for 20,000 decisions at least", () => {
+    expect(decisionsUntilFound((i) => `r${i}`, 100)).toBe(20_000);
+    expect(decisionsUntilFound((i) => `r${i}`, 30_000)).toBe(30_000);
+  });
+});
+
 describe("ordinary traffic is not reported", () => {
   it("of few users", () => {
     expect(eventsOf((i) => `u${i % 100}`, perSecond, 60_000).events).toEqual([]);

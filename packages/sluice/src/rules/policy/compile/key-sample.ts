@@ -1,7 +1,8 @@
 // Detects rules whose keys never come back: a rule that counts by request id limits no caller. The keys with the
 // smallest hashes are an even sample of all distinct keys, however often each one comes, and every visit of a sampled
 // key is counted. Once enough was seen, the sample reports its result and is dropped, so that it costs nothing from
-// then on. Only rules with traffic are watched, and a bounded number of them at a time.
+// then on: soon for a rule that has few keys or refuses, and for others when keys had the time to come back. Only
+// rules with traffic are watched, and a bounded number of them at a time.
 
 import { spreadHash } from "../../../base/spread-hash.js";
 import type { Rule } from "../../rule.js";
@@ -91,7 +92,8 @@ export class KeySample {
     if (isLookedAt(key)) this.#count(spreadHash(key, SALT));
     if (this.#decisions < DECISIONS_MIN) return undefined;
     const watchedMs = nowMs - this.#startMs;
-    if (watchedMs < Math.min(this.#recoveryMs, WATCH_MS_MAX)) return undefined;
+    const mayBeUseless = !this.#hasRefused && this.#visits.length === KEYS_MAX;
+    if (mayBeUseless && watchedMs < Math.min(this.#recoveryMs, WATCH_MS_MAX)) return undefined;
     this.#budget.release();
     return this.#find(watchedMs);
   }
