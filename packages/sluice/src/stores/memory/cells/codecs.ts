@@ -95,17 +95,24 @@ const compactBucket: Codec<BucketState, BucketLimit> = {
     const debtAfter = debtTicks + cost * ticksPerUnit;
     if (debtAfter > fullTicks || cost === 0 || limit.algorithm !== "tokenBucket") return undefined;
     doubles[at] = nowTicks + debtAfter;
-    return {
-      allowed: true,
-      limit: limit.capacity,
-      remaining: divideDown(fullTicks - debtAfter, ticksPerUnit),
-      retryAfterMs: 0,
-      resetMs: divideUp(debtAfter, ticksPerMs),
-      delayMs: 0,
-      source: "memory",
-    };
+    return toPassed(limit, debtAfter);
   },
 };
+
+function toPassed(
+  { capacity, fullTicks, ticksPerUnit, ticksPerMs }: BucketLimit,
+  debtTicks: number,
+): Verdict {
+  return {
+    allowed: true,
+    limit: capacity,
+    remaining: divideDown(fullTicks - debtTicks, ticksPerUnit),
+    retryAfterMs: 0,
+    resetMs: divideUp(debtTicks, ticksPerMs),
+    delayMs: 0,
+    source: "memory",
+  };
+}
 
 function readBeyondFull(scaled: number, limit: BucketLimit, nowMs: number): BucketState {
   let [arrivalTicks, doublings] = [scaled, 0];
@@ -124,6 +131,18 @@ const wideBucket: Codec<BucketState, BucketLimit> = {
   write: (doubles, at, _limit, state) => {
     doubles[at] = state.debtTicks;
     doubles[at + 1] = state.atMs;
+  },
+  pass: (doubles, at, limit, cost, nowMs) => {
+    const { ticksPerMs, ticksPerUnit, fullTicks } = limit;
+    const elapsedMs = nowMs - doubles[at + 1];
+    const debtTicks = Math.max(0, doubles[at] - elapsedMs * ticksPerMs);
+    const debtAfter = debtTicks + cost * ticksPerUnit;
+    // After a clock stepped back the algorithm bounds the debt.
+    const isPlain = elapsedMs >= 0 && cost > 0 && limit.algorithm === "tokenBucket";
+    if (debtAfter > fullTicks || !isPlain) return undefined;
+    doubles[at] = debtAfter;
+    doubles[at + 1] = nowMs;
+    return toPassed(limit, debtAfter);
   },
 };
 
