@@ -30,7 +30,8 @@ export const TIME_MS_MAX: number = Date.UTC(2101, 0, 1) - 1;
 // global that a test replaces later must not affect how long a reading is used.
 const { performance, queueMicrotask } = globalThis;
 const originMs = performance.timeOrigin;
-let latestMs = 0;
+// In an array, since each time that is assigned to a variable is a new object.
+const latestMs = new Float64Array(1);
 let latestWallMs = 0;
 
 /**
@@ -53,8 +54,9 @@ export const systemClock: Clock = {
 };
 
 function readNow(): number {
-  latestMs = Math.floor(originMs + performance.now());
-  return latestMs;
+  const nowMs = Math.floor(originMs + performance.now());
+  latestMs[0] = nowMs;
+  return nowMs;
 }
 
 /** This many readings within one millisecond are a burst. */
@@ -78,9 +80,9 @@ export function toDecisionClock(clock: Clock): () => number {
 function nowInBurst(): number {
   if (decisionsLeft > 0) {
     decisionsLeft--;
-    return latestMs;
+    return latestMs[0];
   }
-  const beforeMs = latestMs;
+  const beforeMs = latestMs[0];
   const nowMs = readNow();
   readingsAlike = nowMs === beforeMs ? readingsAlike + 1 : 0;
   if (readingsAlike >= BURST_FROM) serveMore();
