@@ -85,8 +85,7 @@ export class HandledRequest implements RateLimitInfo {
 
   /** Whether `finish` has to be called when the response is there or the client is gone. */
   get isHeld(): boolean {
-    if (this.#wait !== undefined) return true;
-    return this.#decided instanceof PolicyDecision && this.#decided.isHeld;
+    return this.#wait !== undefined || this.#decided.isHeld;
   }
 
   /** Whether a rule settles by the bytes of the response's body. */

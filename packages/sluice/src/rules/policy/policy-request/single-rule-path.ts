@@ -95,6 +95,11 @@ export class SingleRuleAnswer {
     this.verdict = verdict;
   }
 
+  /** As of a decision: nothing is held on this path. */
+  get isHeld(): boolean {
+    return false;
+  }
+
   get rule(): CompiledRule {
     return this.path.rule;
   }
