@@ -120,6 +120,12 @@ describe("a rule that can't be useless", () => {
     expect(decisionsUntilFound((i) => `r${i}`, Number.POSITIVE_INFINITY)).toBe(50_000);
   });
 
+  it("is watched for 20,000 decisions if a tenth of its keys has come back by then", () => {
+    const withTwins = (every: number) => (i: number) => `r${i % every === 0 ? i - 1 : i}`;
+    expect(decisionsUntilFound(withTwins(8), Number.POSITIVE_INFINITY)).toBe(20_000);
+    expect(decisionsUntilFound(withTwins(50), Number.POSITIVE_INFINITY)).toBe(50_000);
+  });
+
   it("is watched until it refuses, but for 20,000 decisions at least", () => {
     expect(decisionsUntilFound((i) => `r${i}`, 100)).toBe(20_000);
     expect(decisionsUntilFound((i) => `r${i}`, 30_000)).toBe(30_000);

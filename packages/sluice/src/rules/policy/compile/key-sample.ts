@@ -1,8 +1,8 @@
 // Detects rules whose keys never come back: a rule that counts by request id limits no caller. The keys with the
 // smallest hashes are an even sample of all distinct keys, however often each one comes, and every visit of a sampled
 // key is counted. Once enough was seen, the sample reports its result and is dropped, so that it costs nothing from
-// then on: soon for a rule that has few keys or refuses, and for others when keys had the time to come back. Only
-// rules with traffic are watched, and a bounded number of them at a time.
+// then on: soon for a rule that refuses, or whose keys are few or come back, and for others when keys had the time to
+// come back. Only rules with traffic are watched, and a bounded number of them at a time.
 
 import { spreadHash } from "../../../base/spread-hash.js";
 import type { Rule } from "../../rule.js";
@@ -22,6 +22,8 @@ const DECISIONS_MIN = 20_000;
 const WATCH_MS_MAX = 3_600_000;
 /** A rule is useless if no more of its keys than this come back within its recovery time. */
 const SHARE_MAX = 0.01;
+/** A rule is not useless once so many of its keys have come back: the share only grows while it is watched. */
+const SHARE_ENOUGH = 0.1;
 /** Apart from the hashes that choose shards and rollouts, which would bias the sample. */
 const SALT = 0x5a3c;
 
@@ -69,6 +71,8 @@ export class KeySample {
   #hashes: number[] | undefined;
   /** How often each of them came. */
   #visits: number[] = NO_VISITS;
+  /** How many of them came more than once. */
+  #seenTwice = 0;
   #decisions = 0;
   #startMs = 0;
   #hasRefused = false;
@@ -92,10 +96,15 @@ export class KeySample {
     if (isLookedAt(key)) this.#count(spreadHash(key, SALT));
     if (this.#decisions < DECISIONS_MIN) return undefined;
     const watchedMs = nowMs - this.#startMs;
-    const mayBeUseless = !this.#hasRefused && this.#visits.length === KEYS_MAX;
-    if (mayBeUseless && watchedMs < Math.min(this.#recoveryMs, WATCH_MS_MAX)) return undefined;
+    if (this.#mayBeUseless && watchedMs < Math.min(this.#recoveryMs, WATCH_MS_MAX))
+      return undefined;
     this.#budget.release();
     return this.#find(watchedMs);
+  }
+
+  get #mayBeUseless(): boolean {
+    const isFull = this.#visits.length === KEYS_MAX;
+    return isFull && !this.#hasRefused && this.#seenTwice < KEYS_MAX * SHARE_ENOUGH;
   }
 
   /** A rule that refuses is useful, whichever other keys never come back. */
@@ -117,24 +126,22 @@ export class KeySample {
     if (hashes.length === KEYS_MAX && hash > hashes[KEYS_MAX - 1]) return;
     const place = placeOf(hashes, hash);
     if (hashes[place] === hash) {
-      this.#visits[place]++;
+      if (this.#visits[place]++ === 1) this.#seenTwice++;
       return;
     }
     hashes.splice(place, 0, hash);
     this.#visits.splice(place, 0, 1);
     if (hashes.length <= KEYS_MAX) return;
     hashes.pop();
-    this.#visits.pop();
+    if ((this.#visits.pop() as number) > 1) this.#seenTwice--;
   }
 
   #find(watchedMs: number): SampleFinding {
-    const keysSeen = this.#visits.length;
-    let seenTwice = 0;
-    for (const visits of this.#visits) if (visits > 1) seenTwice++;
+    const [keysSeen, seenTwice] = [this.#visits.length, this.#seenTwice];
     // Who was watched for an hour of a month had little time to come back.
     const share = SHARE_MAX * Math.min(1, watchedMs / this.#recoveryMs);
     return {
-      isUseless: !this.#hasRefused && keysSeen === KEYS_MAX && seenTwice <= keysSeen * share,
+      isUseless: this.#mayBeUseless && seenTwice <= keysSeen * share,
       keysSeen,
       seenTwice,
     };
