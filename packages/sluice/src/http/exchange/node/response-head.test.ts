@@ -109,6 +109,29 @@ const KINDS: [string, ServerOptions][] = [
   ],
 ];
 
+describe("a response that a framework takes over after the first limit", () => {
+  it("has the headers of that limit and of the framework's own", async () => {
+    const { of } = await call((response) => {
+      joinHead(response, toLines(["RateLimit", '"outer";r=1']));
+      Object.setPrototypeOf(response, Object.create(ServerResponse.prototype));
+      joinHead(response, toLines(["RateLimit", '"inner";r=2']));
+      response.end("hello");
+    });
+    expect(of("ratelimit")).toEqual(['"outer";r=1, "inner";r=2']);
+  });
+
+  it("shows what its handler passed to writeHead, if it is watched", async () => {
+    let cost: string | undefined;
+    const { of } = await call((response) => {
+      joinHead(response, toLines(OURS));
+      watchHead(response);
+      response.writeHead(200, { "X-Cost": "7" }).end("hello");
+      cost = readField(response, "x-cost");
+    });
+    expect([cost, of("ratelimit")]).toEqual(["7", ['"r";r=2;t=60']]);
+  });
+});
+
 describe("a request with two responses", () => {
   it("does not change headers whose names only begin like ours", async () => {
     const { body, of } = await call((response) => {

@@ -88,8 +88,11 @@ function headOf(response: Carrier): Head {
   const keeper: Keeper = dataBehind(response);
   const known = keeper[HEAD];
   if (known !== undefined && known.response === response) return known;
-  const lines = response[LINES] ?? "";
-  const head: Head = { response, lines, given: undefined, writeHead: wrapped(response) };
+  const lines = response[LINES];
+  const writeHead = wrapped(response);
+  // Above whatever a framework has put below the response since its lines were kept there.
+  if (lines !== undefined) response._storeHeader = storeWithOurs;
+  const head: Head = { response, lines: lines ?? "", given: undefined, writeHead };
   keeper[HEAD] = head;
   return head;
 }
