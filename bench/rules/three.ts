@@ -77,8 +77,8 @@ function threeLimiters(): Contender {
 
 /**
  * The tables that were just allocated make V8 start marking. Whatever is stored into another object meanwhile counts as
- * alive, and V8 would make the objects of all further decisions in its old generation, at twice the time: by chance, in
- * one process of four.
+ * alive, so V8 may make the objects of all further decisions in its old generation, which doubles their time. Without
+ * this, one process in four did.
  */
 function endMarking(): void {
   collectGarbage();

@@ -30,7 +30,7 @@ export const TIME_MS_MAX: number = Date.UTC(2101, 0, 1) - 1;
 // global that a test replaces later must not affect how long a reading is used.
 const { performance, queueMicrotask } = globalThis;
 const originMs = performance.timeOrigin;
-// In an array, since each time that is assigned to a variable is a new object.
+// In an array: V8 allocates an object for each large number that is assigned to a variable of a module.
 const latestMs = new Float64Array(1);
 let latestWallMs = 0;
 

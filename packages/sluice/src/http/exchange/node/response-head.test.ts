@@ -124,11 +124,30 @@ describe("a response that a framework takes over after the first limit", () => {
     let cost: string | undefined;
     const { of } = await call((response) => {
       joinHead(response, toLines(OURS));
+      Object.setPrototypeOf(response, Object.create(ServerResponse.prototype));
       watchHead(response);
       response.writeHead(200, { "X-Cost": "7" }).end("hello");
       cost = readField(response, "x-cost");
     });
     expect([cost, of("ratelimit")]).toEqual(["7", ['"r";r=2;t=60']]);
+  });
+});
+
+describe("a response whose head is wrapped between two limits", () => {
+  it("keeps the headers of both limits and of what is wrapped around the first", async () => {
+    type Store = (this: ServerResponse, firstLine: string, given: unknown) => void;
+    const { of } = await call((response) => {
+      joinHead(response, toLines(["RateLimit", '"outer";r=1']));
+      const carrier = response as unknown as { _storeHeader: Store };
+      const { _storeHeader: store } = carrier;
+      carrier._storeHeader = function (firstLine, given) {
+        store.call(this, `${firstLine}X-Wrapper: yes\r\n`, given);
+      };
+      joinHead(response, toLines(["RateLimit", '"inner";r=2']));
+      response.end("hello");
+    });
+    expect(of("ratelimit")).toEqual(['"outer";r=1, "inner";r=2']);
+    expect(of("x-wrapper")).toEqual(["yes"]);
   });
 });
 

@@ -42,7 +42,7 @@ interface Carrier extends ServerResponse {
   /** Node's own step from a status line and headers to the head as a string. */
   _storeHeader?: StoreHeader;
   /** Our headers, where nothing else is known about the head: most responses need no more. */
-  [LINES]?: string;
+  [LINES]?: string | undefined;
 }
 
 const storeHeader = (ServerResponse.prototype as Carrier)._storeHeader;
@@ -52,13 +52,8 @@ const storeHeader = (ServerResponse.prototype as Carrier)._storeHeader;
  * those of earlier middleware; other headers replace them, and what the handler sets under the same name.
  * `getHeader` does not show them.
  */
-export function joinHead(response: Carrier, lines: string): void {
-  if (lines === "") return;
-  if (isUntouched(response)) {
-    response[LINES] = lines;
-    response._storeHeader = storeLines;
-    return;
-  }
+export function joinHead(response: ServerResponse, lines: string): void {
+  if (lines === "" || keepLines(response, lines)) return;
   const head = headOf(response);
   head.lines = head.lines === "" ? lines : joinLines(head.lines, lines);
 }
@@ -89,9 +84,9 @@ function headOf(response: Carrier): Head {
   const known = keeper[HEAD];
   if (known !== undefined && known.response === response) return known;
   const lines = response[LINES];
-  const writeHead = wrapped(response);
-  // Above whatever a framework has put below the response since its lines were kept there.
-  if (lines !== undefined) response._storeHeader = storeWithOurs;
+  // What was put around `storeLines` since then stays: it hands over once the lines have moved.
+  const writeHead = lines === undefined ? wrapped(response) : undefined;
+  if (lines !== undefined) response[LINES] = undefined;
   const head: Head = { response, lines: lines ?? "", given: undefined, writeHead };
   keeper[HEAD] = head;
   return head;
@@ -102,10 +97,13 @@ function knownHead(response: Carrier): Head | undefined {
   return head !== undefined && head.response === response ? head : undefined;
 }
 
-/** Whether the response is as Node.js made it. */
-function isUntouched(response: Carrier): boolean {
+/** Keeps the lines on the response itself. False, and nothing done, if anything but Node.js stores its head. */
+function keepLines(response: Carrier, lines: string): boolean {
   const isPlain = Object.getPrototypeOf(response) === ServerResponse.prototype;
-  return isPlain && storeHeader !== undefined && response._storeHeader === storeHeader;
+  if (!isPlain || storeHeader === undefined || response._storeHeader !== storeHeader) return false;
+  response[LINES] = lines;
+  response._storeHeader = storeLines;
+  return true;
 }
 
 /** What the latest response of a framework inherits from: our step is above it already. */
@@ -148,12 +146,13 @@ function wrapShared(response: Carrier): void {
 // A function of its own, and the lines on the response itself: to look for a head costs 40 to 70 ns more, much of it
 // in Node.js, where each property that is added to a request's state slows its stream down (bench http/node).
 function storeLines(this: Carrier, firstLine: string, given: Given): void {
-  if (given !== undefined && mayBeOurs(given)) {
+  const lines = this[LINES];
+  if (lines === undefined || (given !== undefined && mayBeOurs(given))) {
     headOf(this);
     storeWithOurs.call(this, firstLine, given);
     return;
   }
-  (storeHeader as StoreHeader).call(this, firstLine + this[LINES], given);
+  (storeHeader as StoreHeader).call(this, firstLine + lines, given);
 }
 
 function storeWithOurs(this: Carrier, firstLine: string, given: Given): void {

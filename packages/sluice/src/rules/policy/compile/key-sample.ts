@@ -1,8 +1,9 @@
 // Detects rules whose keys never come back: a rule that counts by request id limits no caller. The keys with the
 // smallest hashes are an even sample of all distinct keys, however often each one comes, and every visit of a sampled
 // key is counted. Once enough was seen, the sample reports its result and is dropped, so that it costs nothing from
-// then on: soon for a rule that refuses, or whose keys are few or come back, and for others when keys had the time to
-// come back. Only rules with traffic are watched, and a bounded number of them at a time.
+// then on. A rule that refuses, has few keys, or whose keys come back is done after 20,000 decisions; any other is
+// watched until its keys have had time to come back. Only rules with traffic are watched, and a bounded number of them
+// at a time.
 
 import { spreadHash } from "../../../base/spread-hash.js";
 import type { Rule } from "../../rule.js";
@@ -22,7 +23,10 @@ const DECISIONS_MIN = 20_000;
 const WATCH_MS_MAX = 3_600_000;
 /** A rule is useless if no more of its keys than this come back within its recovery time. */
 const SHARE_MAX = 0.01;
-/** A rule is not useless once so many of its keys have come back: the share only grows while it is watched. */
+/**
+ * A rule counts as useful once this share of its sampled keys has come back. Later traffic could lower the share; to
+ * watch for that is not worth what it costs.
+ */
 const SHARE_ENOUGH = 0.1;
 /** Apart from the hashes that choose shards and rollouts, which would bias the sample. */
 const SALT = 0x5a3c;

@@ -95,7 +95,7 @@ export class SingleRuleAnswer {
     this.verdict = verdict;
   }
 
-  /** As of a decision: nothing is held on this path. */
+  /** Like that of a decision. Nothing is held on this path. */
   get isHeld(): boolean {
     return false;
   }
