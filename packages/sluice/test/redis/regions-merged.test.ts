@@ -243,7 +243,8 @@ describe("over random schedules of faults between regions", () => {
       way.refuse();
       way.cut();
     }
-    for (let round = 0; round < 8; round++) {
+    // Requests that wait for a busy machine longer than their deadline are not admitted, so rounds are not counted.
+    for (let round = 0; round < 100 && checked.total <= 1.5 * LIMIT; round++) {
       await checked.burst(ask, 10);
       await sleep(50);
     }
